@@ -3,6 +3,7 @@
 import argparse
 import hashlib
 import importlib.util
+import ipaddress
 import struct
 
 TCP = 6
@@ -37,8 +38,8 @@ class Clear:
 
 
 def dotted(address):
-    """An IPv4 address as people write it."""
-    return ".".join(map(str, address))
+    """An address as people write it."""
+    return str(ipaddress.ip_address(bytes(address)))
 
 
 def checksum_fits(data):
@@ -59,6 +60,32 @@ def ip_header_length(data):
     if header < 20 or total < header or total > len(data):
         raise Broken(f"IPv4 header of {header} bytes, packet of {total}, but {len(data)} are there")
     return header
+
+
+def ip6_header_length(data):
+    """Length of the IPv6 header (RFC 8200) that data begin with; Broken if bytes are missing."""
+    if len(data) < 40 or 40 + int.from_bytes(data[4:6], "big") > len(data):
+        raise Broken(f"IPv6 packet of which {len(data)} bytes are there")
+    return 40
+
+
+def ip_length(data):
+    """Bytes of a packet with its header, as that says."""
+    if data[0] >> 4 == 6:
+        return 40 + int.from_bytes(data[4:6], "big")
+    return int.from_bytes(data[2:4], "big")
+
+
+def without_what_routers_write(data):
+    """The bytes of a packet with ECN field, TTL and header checksum set to zero."""
+    data = bytearray(data)
+    if data[0] >> 4 == 6:
+        data[1] &= 0xCF
+        data[7] = 0
+    else:
+        data[1] &= 0xFC
+        data[8] = data[10] = data[11] = 0
+    return data
 
 
 def tcp_options(data, at, end):

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict, deque
 
-from clear import Broken, checksum_fits, read_clear
+from clear import Broken, checksum_fits, ip_length, read_clear, without_what_routers_write
 from esp import BadCheckValue, Sealed, read_sealed
 from judged import Memory
 
@@ -54,12 +54,12 @@ class Direction:
     # Reading ---------------------------------------------------------------------------------------------------------
 
     def _read(self, step, reader):
-        """Packets of IPv4 on a link, each with its bytes; what cannot be read is refused."""
+        """Packets of IP on a link, each with its bytes; what cannot be read is refused."""
         name = self.names[step]
         for frame in self.capture.frames[name]:
             data = self.capture.data(frame)
-            if data and data[0] >> 4 != 4:
-                self.not_followed[f"{name}: not IPv4"] += 1
+            if data and data[0] >> 4 not in (4, 6):
+                self.not_followed[f"{name}: not IP"] += 1
                 continue
             try:
                 yield reader(data, name, frame, self.rules), data
@@ -82,10 +82,11 @@ class Direction:
         packets = []
         for packet, data in self._read(step, read_sealed):
             if packet is None:
-                self.not_followed[f"{self.names[step]}: IPv4, but not ESP"] += 1
+                self.not_followed[f"{self.names[step]}: IP, but not ESP"] += 1
                 continue
-            self.report.check("checksums of outer headers", packet, checksum_fits(data[:packet.header]),
-                              "a right one", "a wrong IP header checksum")
+            if packet.ip_id is not None:  # IPv6 has no checksum
+                self.report.check("checksums of outer headers", packet, checksum_fits(data[:packet.header]),
+                                  "a right one", "a wrong IP header checksum")
             packets.append(packet)
         return packets
 
@@ -100,7 +101,7 @@ class Direction:
 
     def _outer(self, packet):
         data = self.capture.data(packet.frame)
-        return data[:int.from_bytes(data[2:4], "big")]
+        return data[:ip_length(data)]
 
     def _open_one(self, packet, outer, ask_scapy):
         what = "ESP check values"
@@ -189,10 +190,7 @@ class Direction:
 
     def _check_routers(self, before, after):
         """Between enter and leave nothing changes but ECN field, TTL and header checksum."""
-        old, new = bytearray(self._outer(before)), bytearray(self._outer(after))
-        for data in (old, new):
-            data[1] &= 0xFC
-            data[8] = data[10] = data[11] = 0
+        old, new = (without_what_routers_write(self._outer(packet)) for packet in (before, after))
         self.report.check("outer bytes between enter and leave", after, old == new, "no other byte changed",
                           lambda: differences(old, new))
         self.report.check("TTL only falls", after, after.ttl <= before.ttl, f"at most {before.ttl}", f"{after.ttl}")
@@ -266,9 +264,7 @@ class Direction:
         data = self._outer(packet)
         if isinstance(packet, Sealed):
             data = self.rules.opener.open(data[packet.header:])
-        data = bytearray(data[:int.from_bytes(data[2:4], "big")])
-        data[1] &= 0xFC
-        data[8] = data[10] = data[11] = 0
+        data = without_what_routers_write(data[:ip_length(data)])
         return data
 
     # Comparing -------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import hmac
 import logging
 import struct
 
-from clear import Broken, dotted, ip_header_length
+from clear import Broken, dotted, ip6_header_length, ip_header_length
 
 ESP = 50
 IP_IN_IP = 4  # the next header of ESP in tunnel mode over IPv4, RFC 4303 section 2.6
@@ -58,9 +58,11 @@ class SecondOpinion:
     def __init__(self, cipher, key):
         logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
         from scapy.layers.inet import IP
+        from scapy.layers.inet6 import IPv6
         from scapy.layers.ipsec import ESP as Layer
         from scapy.layers.ipsec import SecurityAssociation
-        self.ip, self.layer, self.make = IP, Layer, SecurityAssociation
+        self.ip = {4: IP, 16: IPv6}  # by the bytes of an address
+        self.layer, self.make = Layer, SecurityAssociation
         if cipher == "aes-gcm":
             self.algorithms = {"crypt_algo": "AES-GCM", "crypt_key": key}
         else:
@@ -72,11 +74,11 @@ class SecondOpinion:
         """The inner packet by scapy, or a text that says why there is none."""
         source, target, spi = association
         if association not in self.associations:
-            tunnel = self.ip(src=dotted(source), dst=dotted(target))
+            tunnel = self.ip[len(source)](src=dotted(source), dst=dotted(target))
             self.associations[association] = self.make(self.layer, spi=spi, tunnel_header=tunnel, **self.algorithms)
         self.asked += 1
         try:
-            return bytes(self.associations[association].decrypt(self.ip(outer)))
+            return bytes(self.associations[association].decrypt(self.ip[len(source)](outer)))
         except Exception as error:  # scapy raises many types; each of them means that it could not open the packet
             return f"{type(error).__name__}: {error}"
 
@@ -111,17 +113,26 @@ class Sealed:
 
 def read_sealed(data, name, frame, rules):
     """The outer header of an ESP packet, still closed; None if it is none of ESP, Broken if it is a fragment."""
-    header = ip_header_length(data)
-    if data[9] != ESP:
-        return None
-    if struct.unpack_from("!H", data, 6)[0] & 0x3FFF:
-        raise Broken("fragment of ESP, which cannot be checked")
+    packet = Sealed()
+    if data[:1] and data[0] >> 4 == 6:
+        header = ip6_header_length(data)
+        if data[6] != ESP:
+            return None
+        packet.ecn, packet.ttl, packet.ip_id = data[1] >> 4 & 3, data[7], None
+        packet.source, packet.target = data[8:24], data[24:40]
+    else:
+        header = ip_header_length(data)
+        if data[9] != ESP:
+            return None
+        if struct.unpack_from("!H", data, 6)[0] & 0x3FFF:
+            raise Broken("fragment of ESP, which cannot be checked")
+        packet.ecn, packet.ttl, packet.ip_id = data[1] & 3, data[8], int.from_bytes(data[4:6], "big")
+        packet.source, packet.target = data[12:16], data[16:20]
     if len(data) < header + 8:
         raise Broken("ESP shorter than its header")
-    packet = Sealed()
     packet.name, packet.frame, packet.inner, packet.header = name, frame, None, header
-    packet.ecn, packet.ttl, packet.ip_id = data[1] & 3, data[8], int.from_bytes(data[4:6], "big")
-    packet.source, packet.target = data[12:16], data[16:20]
     packet.spi, packet.sequence = struct.unpack_from("!II", data, header)
+    if rules.role != "sequence" and packet.ip_id is None:
+        raise Broken("IPv6 has no ID from which a role could come")
     packet.role = (packet.sequence if rules.role == "sequence" else packet.ip_id) & 1
     return packet

@@ -12,7 +12,7 @@ the inner header, a module in both gateways carries the halves from header to he
   event 4   it is decrypted: the inner ECN field becomes the larger one of its own half and of the half that outer
             headers brought for the role of the INNER header.
 
-The captures are one pcapng file, link type raw IPv4, whose interfaces have names. For each direction four of them are
+The captures are one pcapng file, link type raw IP, whose interfaces have names. For each direction four of them are
 named, in the order of a packet's way: where it arrives in the clear at the entry (plain-in), where it arrives at the
 first router inside (enter), at the exit gateway (leave), and in the clear behind that (plain-out). Every ESP packet's
 check value is verified, and every packet followed by its content. There is no tolerance and no averaging: exit status 0

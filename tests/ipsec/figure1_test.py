@@ -16,6 +16,7 @@ import tempfile
 import unittest
 
 from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
 from scapy.layers.ipsec import ESP, SecurityAssociation
 from scapy.packet import Raw
 from scapy.utils import RawPcapNgReader
@@ -36,11 +37,16 @@ def association(cipher, source, target, spi):
         algorithms = {"crypt_algo": "AES-GCM", "crypt_key": KEY}
     else:
         algorithms = {"crypt_algo": "NULL", "auth_algo": "HMAC-SHA1-96", "auth_key": KEY}
-    return SecurityAssociation(ESP, spi=spi, tunnel_header=IP(src=source, dst=target, ttl=64), **algorithms)
+    header = IPv6(src=source, dst=target, hlim=64) if ":" in source else IP(src=source, dst=target, ttl=64)
+    return SecurityAssociation(ESP, spi=spi, tunnel_header=header, **algorithms)
 
 
 def again(data, **changes):
     """The same packet with other fields of the IP header, and with right checksums."""
+    if data[0] >> 4 == 6:
+        packet = IPv6(data)
+        packet.tc, packet.hlim = changes.get("tos", packet.tc), changes.get("ttl", packet.hlim)
+        return bytes(packet)
     packet = IP(data)
     for name, value in changes.items():
         setattr(packet, name, value)
@@ -48,6 +54,11 @@ def again(data, **changes):
     if TCP in packet:
         del packet[TCP].chksum
     return bytes(packet)
+
+
+def ecn(data):
+    """The ECN field."""
+    return (data[1] >> 4 if data[0] >> 4 == 6 else data[1]) & 3
 
 
 def with_ecn(data, field):
@@ -93,9 +104,9 @@ class Way:
         half = self.known(self.sent, outer_role, now)
         entered = again(bytes(sealed), tos=lowest if half is None else half, id=self.outer_id, ttl=64)
         halves = (load >> 2, load & 3) if self.code == "sixteen" else (load // 3 + 1, load % 3 + 1)
-        left = again(entered, tos=max(entered[1] & 3, halves[outer_role]), ttl=63)
+        left = again(entered, tos=max(ecn(entered), halves[outer_role]), ttl=63)
         behind = again(data, ttl=data[8] - 2)
-        self.received[outer_role] = (left[1] & 3, now)
+        self.received[outer_role] = (ecn(left), now)
         if own:
             half = self.known(self.received, role, now)
             behind = with_flag(with_ecn(behind, field if half is None else max(field, half)))
@@ -131,16 +142,19 @@ class Traffic:
         return bytes(ip / tcp / Raw(bytes([number & 255]) * (40 + number % 60))), True
 
 
-def make_frames(cipher="aes-gcm", code="sixteen", role="sequence", count=400):
+IPV4, IPV6 = ("172.31.1.1", "172.31.1.2"), ("fd00::1:1", "fd00::1:2")
+
+
+def make_frames(cipher="aes-gcm", code="sixteen", role="sequence", count=400, ends=IPV4):
     """Frames of both directions in order of time, with a pause in which all halves are forgotten; a test may change them."""
-    return [list(frame) for frame in frames_once(cipher, code, role, count)]
+    return [list(frame) for frame in frames_once(cipher, code, role, count, ends)]
 
 
 @functools.lru_cache(maxsize=None)
-def frames_once(cipher, code, role, count):
+def frames_once(cipher, code, role, count, ends):
     """The same, made once: scapy takes a second for them."""
-    there = Way(FORWARD, cipher, code, role, 0x1001, ("172.31.1.1", "172.31.1.2"))
-    back = Way(BACKWARD, cipher, code, role, 0x1002, ("172.31.1.2", "172.31.1.1"))
+    there = Way(FORWARD, cipher, code, role, 0x1001, ends)
+    back = Way(BACKWARD, cipher, code, role, 0x1002, ends[::-1])
     to, fro = Traffic(code, "10.1.0.2", "10.2.0.2", 101), Traffic(code, "10.2.0.2", "10.1.0.2", 7000)
     levels, now, frames = 16 if code == "sixteen" else 9, NANO * 1_700_000_000, []
     for number in range(count):
@@ -248,6 +262,18 @@ class Right(Checker):
                         self.assertEqual(status, 0, report)
                         self.assertIn("option 253: bit 7 of byte 5 changed", report)
                         self.assertIn("all right", report)
+
+    def test_headers_of_ipv6_outside(self):
+        frames = self.frames(ends=IPV6)
+        status, report = self.check(frames, "--least-levels", "2", "--least-packets", "600", "--scapy-every", "0")
+        self.assertEqual(status, 0, report)
+        at = which(frames, "leave")
+        frames[at][2] = again(frames[at][2], tos=ecn(frames[at][2]) ^ 1)
+        self.assertEqual(self.check(frames)[0], 1)
+        frames = self.frames(ends=IPV6)
+        status, report = self.check(frames, "--role", "id")
+        self.assertEqual(status, 1)
+        self.assertIn("IPv6 has no ID", report)
 
     def test_halves_are_forgotten(self):
         frames = self.frames()

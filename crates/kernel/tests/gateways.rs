@@ -28,12 +28,17 @@ fn compiled(law: &Gateway, params: &Params) -> Vec<u8> {
     compile(&recipe).expect("it compiles")
 }
 
-fn tunnel(role: RoleFrom) -> Tunnel {
+fn tunnel(role: RoleFrom, ipv6: bool) -> Tunnel {
+    let (ends, outer_bytes) = if ipv6 {
+        (Esp::TUNNEL_IPV6, 56)
+    } else {
+        (Esp::TUNNEL, 36)
+    };
     Tunnel {
-        out: Esp::TUNNEL.parse().expect("a direction"),
+        out: ends.parse().expect("a direction"),
         role,
         copies_ce: true,
-        outer_bytes: 36,
+        outer_bytes,
     }
 }
 
@@ -70,7 +75,7 @@ fn every_gateway_passes_the_verifier() {
     }
     for law in gateways().iter().filter(|law| is_built_in("gateway", law.name())) {
         let object = compiled(law, &law.default_params());
-        let tunnels = [tunnel(RoleFrom::Sequence); fadelab_kernel::gateway::TUNNELS_MAX];
+        let tunnels = [tunnel(RoleFrom::Sequence, false); fadelab_kernel::gateway::TUNNELS_MAX];
         let program = Program::load(&object, &tunnels).unwrap_or_else(|error| panic!("{}: {error}", law.name()));
         report(&format!("gateway {} loads", law.name()));
         let (counters, state) = program.state(14, law.state_bytes() as usize).expect("counters");
@@ -124,7 +129,7 @@ struct Case {
 }
 
 impl Case {
-    fn any(chance: &mut Chance, own: &[u8], role: RoleFrom) -> Self {
+    fn any(chance: &mut Chance, own: &[u8], role: RoleFrom, ipv6: bool) -> Self {
         let is_own = chance.below(4) > 0;
         let id = if role == RoleFrom::Written {
             0
@@ -137,7 +142,7 @@ impl Case {
             payload: usize::from(chance.below(4) > 0) * 40,
             option: if is_own { own.to_vec() } else { Vec::new() },
             esp: Esp {
-                ipv6: false,
+                ipv6,
                 is_from_here: chance.below(2) == 0,
                 id: id as u16,
                 sequence: chance.below(1 << 31) as u32,
@@ -178,6 +183,9 @@ impl Case {
 /// 3).
 fn alike(frame: Vec<u8>) -> Vec<u8> {
     let mut frame = with_one_zero(frame);
+    if frame[ETHERNET] >> 4 == 6 {
+        return frame;
+    }
     let sum = &mut frame[ETHERNET + 10..ETHERNET + 12];
     if sum == [0xff; 2] {
         sum.fill(0);
@@ -253,10 +261,10 @@ impl Both {
     }
 }
 
-fn agree(law: &'static Gateway, params: &Params, role: RoleFrom, packets: u64) {
+fn agree(law: &'static Gateway, params: &Params, (role, ipv6): (RoleFrom, bool), packets: u64) {
     let wire = wire_of(law).expect("a law of a format");
     let mut both = Both {
-        program: Program::load(&compiled(law, params), &[tunnel(role)]).expect("it loads"),
+        program: Program::load(&compiled(law, params), &[tunnel(role, ipv6)]).expect("it loads"),
         twin: Twin::of(law, params),
         role,
         wire,
@@ -265,7 +273,7 @@ fn agree(law: &'static Gateway, params: &Params, role: RoleFrom, packets: u64) {
     let mut chance = Chance(packets + 1);
     let own = option(wire);
     for _ in 0..packets {
-        let case = Case::any(&mut chance, &own, role);
+        let case = Case::any(&mut chance, &own, role, ipv6);
         if case.esp.is_from_here {
             both.enter(case);
         } else {
@@ -283,22 +291,28 @@ fn agree(law: &'static Gateway, params: &Params, role: RoleFrom, packets: u64) {
 
 #[test]
 fn programs_do_to_packets_what_the_law_says_and_nothing_else() {
-    // Goal: over thousands of packets both ways, of the law and of others, with each source of the role, the programs
-    // write the fields that the same law outside the kernel writes; no other byte changes, sums stay right, and the
-    // operator's bits of the mark stand. FADELAB_GATEWAY_PACKETS gives another number of packets (24000).
+    // Goal: over thousands of packets both ways, of the law and of others, with each source of the role and a header of
+    // IPv6 outside, the programs write the fields that the same law outside the kernel writes; no other byte changes,
+    // sums stay right, and the operator's bits of the mark stand. FADELAB_GATEWAY_PACKETS gives another number of
+    // packets (24000).
     if !possible(&["clang"]) {
         return;
     }
     let packets = std::env::var("FADELAB_GATEWAY_PACKETS").map_or(24_000, |n| n.parse().expect("a number"));
-    let roles = [RoleFrom::Sequence, RoleFrom::Id, RoleFrom::Written];
+    let outside = [
+        (RoleFrom::Sequence, false),
+        (RoleFrom::Id, false),
+        (RoleFrom::Written, false),
+        (RoleFrom::Sequence, true),
+    ];
     let names = ["dcp_ew", "vcp"];
     for name in names {
         let law = gateway(name).expect("registered");
         // Halves are known for as long as the test may take.
         let pairs: &[(&str, f64)] = if name == "dcp_ew" { &[("hold_us", 1e9)] } else { &[] };
         let params = law.params_from(pairs).expect("parameters");
-        for role in roles {
-            agree(law, &params, role, packets / (names.len() * roles.len()) as u64);
+        for header in outside {
+            agree(law, &params, header, packets / (names.len() * outside.len()) as u64);
         }
     }
 }
@@ -311,8 +325,11 @@ fn packets_of_no_named_tunnel_are_let_alone() {
         return;
     }
     let law = gateway("dcp_ew").expect("registered");
-    let program =
-        Program::load(&compiled(law, &law.default_params()), &[tunnel(RoleFrom::Sequence)]).expect("it loads");
+    let program = Program::load(
+        &compiled(law, &law.default_params()),
+        &[tunnel(RoleFrom::Sequence, false)],
+    )
+    .expect("it loads");
     let esp = Esp {
         ipv6: false,
         is_from_here: true,
@@ -325,6 +342,7 @@ fn packets_of_no_named_tunnel_are_let_alone() {
         frame[ETHERNET + place] = value;
         frame
     };
+    let of_ipv6 = Esp { ipv6: true, ..esp };
     let mut short = esp.frame();
     short.truncate(ETHERNET + 24);
     let others = [
@@ -334,6 +352,7 @@ fn packets_of_no_named_tunnel_are_let_alone() {
         changed(7, 1),
         changed(9, 17),
         short,
+        of_ipv6.frame(),
         inner(1, 3, 10, &option(abi::WIRE_PAIR)),
     ];
     for frame in others {

@@ -1,4 +1,4 @@
-//! Logs of packets as Wireshark opens them, of any ground: pcapng, IPv4, with times in nanoseconds of the run.
+//! Logs of packets as Wireshark opens them, of any ground: pcapng, IP, with times in nanoseconds of the run.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -61,12 +61,13 @@ impl<W: Write> PacketLog<W> {
     ///
     /// # Errors
     /// What cannot be written.
-    pub fn begin(out: W, about: &str, interfaces: &[Interface]) -> Result<Self, PcapError> {
+    pub fn begin(out: W, about: &str, interfaces: &[Interface], has_ipv6: bool) -> Result<Self, PcapError> {
+        // libpcap reads no file with several interfaces of the type RAW, which alone takes both.
+        let linktype = if has_ipv6 { DataLink::RAW } else { DataLink::IPV4 };
         let mut writer = PcapNgWriter::new(out)?;
         for interface in interfaces {
             writer.write_pcapng_block(InterfaceDescriptionBlock {
-                // Not RAW, of which libpcap reads no file with several interfaces.
-                linktype: DataLink::IPV4,
+                linktype,
                 // No limit.
                 snaplen: 0,
                 options: vec![

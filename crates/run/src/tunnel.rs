@@ -1,6 +1,6 @@
 //! Tunnels: what becomes of packets whose route passes both of a tunnel's ends (ESP, RFC 4303).
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use fadelab_laws::{Gateway, Params};
@@ -20,9 +20,10 @@ pub struct TunnelSpec {
     pub from: u32,
     pub to: u32,
     pub mode: Mode,
+    pub outer: Family,
     pub cipher: Cipher,
     pub ecn: EcnRule,
-    /// Of the outer header.
+    /// Of the outer header; zero under IPv6, which has none.
     pub ip_id: IpId,
     pub role: RoleFrom,
     pub memory: Memory,
@@ -44,8 +45,13 @@ pub struct GatewaySpec {
 pub const KEY: [u8; 20] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 
 /// The outer address at an end of the tunnel of this number; no flow has one of its block.
-pub fn outer_address(tunnel: usize, end: usize) -> Ipv4Addr {
-    Ipv4Addr::new(172, 31, tunnel as u8, 1 + end as u8)
+pub fn outer_address(family: Family, tunnel: usize, end: usize) -> IpAddr {
+    let (tunnel, end) = (tunnel as u8, 1 + end as u8);
+    match family {
+        Family::Ipv4 => Ipv4Addr::new(172, 31, tunnel, end).into(),
+        // Unique local addresses (RFC 4193).
+        Family::Ipv6 => Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, tunnel.into(), end.into()).into(),
+    }
 }
 
 /// The index by which an end knows what comes to it (SPI, RFC 4301 section 4.1).
@@ -60,6 +66,14 @@ pub enum Mode {
     Tunnel,
     /// What is behind its own header, which stays. The ends are hosts.
     Transport,
+}
+
+/// What the header outside is of; what is inside is IPv4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Family {
+    Ipv4,
+    /// Without an IP identification and extension headers.
+    Ipv6,
 }
 
 /// What ESP does to the payload, as far as sizes tell.
@@ -116,6 +130,7 @@ pub struct TunnelRecord {
 }
 
 const IPV4_BYTES: u32 = 20;
+const IPV6_BYTES: u32 = 40;
 /// SPI and sequence number.
 const ESP_BYTES: u32 = 8;
 /// Length of the padding and number of the next header, behind the padding.
@@ -126,10 +141,15 @@ impl TunnelSpec {
     /// Size in the tunnel of a packet of so many bytes.
     pub fn encapsulated_bytes(&self, ip_bytes: u32) -> u32 {
         match self.mode {
-            Mode::Tunnel => self.cipher.encapsulated_bytes(ip_bytes),
+            Mode::Tunnel => self.outer.header_bytes() + self.cipher.sealed_bytes(ip_bytes),
             // The packet's own header takes the place of an outer one.
-            Mode::Transport => self.cipher.encapsulated_bytes(ip_bytes - IPV4_BYTES),
+            Mode::Transport => IPV4_BYTES + self.cipher.sealed_bytes(ip_bytes - IPV4_BYTES),
         }
+    }
+
+    /// Bytes in front of the inner packet.
+    pub fn outer_bytes(&self) -> u32 {
+        outer_bytes(self.outer, self.cipher)
     }
 
     /// The outer ECN field of a packet that enters.
@@ -149,6 +169,20 @@ impl TunnelSpec {
     }
 }
 
+/// Bytes in front of the inner packet, in tunnel mode.
+pub fn outer_bytes(outer: Family, cipher: Cipher) -> u32 {
+    outer.header_bytes() + ESP_BYTES + cipher.iv_bytes()
+}
+
+impl Family {
+    fn header_bytes(self) -> u32 {
+        match self {
+            Self::Ipv4 => IPV4_BYTES,
+            Self::Ipv6 => IPV6_BYTES,
+        }
+    }
+}
+
 impl Cipher {
     fn iv_bytes(self) -> u32 {
         match self {
@@ -164,15 +198,10 @@ impl Cipher {
         }
     }
 
-    /// Bytes in front of the inner packet.
-    pub fn outer_bytes(self) -> u32 {
-        IPV4_BYTES + ESP_BYTES + self.iv_bytes()
-    }
-
-    /// Size of so many bytes behind an IP header, with that.
-    pub fn encapsulated_bytes(self, ip_bytes: u32) -> u32 {
-        let padded = (ip_bytes + TRAILER_BYTES).next_multiple_of(ALIGNMENT_BYTES);
-        self.outer_bytes() + padded + self.check_bytes()
+    /// Size of ESP with so many bytes in it, behind the IP header.
+    fn sealed_bytes(self, bytes: u32) -> u32 {
+        let padded = (bytes + TRAILER_BYTES).next_multiple_of(ALIGNMENT_BYTES);
+        ESP_BYTES + self.iv_bytes() + padded + self.check_bytes()
     }
 }
 

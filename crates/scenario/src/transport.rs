@@ -336,8 +336,8 @@ fields! {
             _ => time(tick),
         };
     transport.rtt_samples: RttSamples = "rtt_samples",
-        "which ACKs give an RTT sample: each that advances (RFC 7323), with `\"per sack\"` also those that only tell in \
-         SACK blocks of segments sent once, as in Linux; or one new segment at a time is timed, and given up when a \
+        "which ACKs give an RTT sample: each that advances (RFC 7323), with `\"per sack\"` also those that only tell \
+         in SACK blocks of segments sent once, as in Linux; or one new segment at a time is timed, and given up when a \
          recovery or a timeout begins (RFC 6298, section 3)";
     transport.recovery_exit: RecoveryExit = "recovery_exit",
         "without SACK: whether the ACK that ends a recovery only brings the window to ssthresh (RFC 5681, section \

@@ -4,7 +4,7 @@ use fadelab_laws::{Gateway, Params, Router, abi};
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::{NetworkSpec, NodeId};
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, IP_BYTES_MAX, Memory, Mode, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{Cipher, EcnRule, Family, GatewaySpec, IP_BYTES_MAX, Memory, Mode, RoleFrom, TunnelSpec};
 
 use crate::error::{Refusal, one_of};
 use crate::key::{Absent::Is, Declared, keys};
@@ -30,6 +30,7 @@ const BLIND: &str = "blind";
 const AUTO: &str = "auto";
 
 words!(Mode: "tunnel" => Self::Tunnel, "transport" => Self::Transport);
+words!(Family: "ipv4" => Self::Ipv4, "ipv6" => Self::Ipv6);
 words!(Cipher: "aes-gcm" => Self::AesGcm, "null" => Self::Null);
 words!(EcnRule:
     "linux" => Self::Linux,
@@ -51,11 +52,17 @@ keys! {
         Is("\"tunnel\""),
         "what ESP encrypts: the whole packet, or what is behind its IP header, which stays (between hosts alone)",
     );
+    OUTER: Family = Declared::new(
+        "outer",
+        Is("\"ipv4\""),
+        "the header outside, of 20 B or 40 B; under IPv6, which has no ID, `role` is \"sequence\". What is inside is \
+         IPv4",
+    );
     CIPHER: Cipher = Declared::new(
         "cipher",
         Is("\"aes-gcm\""),
-        "how a packet grows: in tunnel mode by 20 B of IPv4, by 8 B of ESP, padding to 4 B, and 8 B of vector and 16 B \
-         of check value, or with NULL and HMAC-SHA1-96 12 B of check value",
+        "how a packet grows: in tunnel mode by the header outside, by 8 B of ESP, padding to 4 B, and 8 B of vector \
+         and 16 B of check value, or with NULL and HMAC-SHA1-96 12 B of check value",
     );
     ECN: EcnRule = Declared::new(
         "ecn",
@@ -135,6 +142,7 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
         from: from as NodeId,
         to: to as NodeId,
         mode: reader.take(table, &MODE)?,
+        outer: Family::Ipv4,
         cipher: reader.take(table, &CIPHER)?,
         told_wire: told_wire(reader, table, auto)?,
         // As it is in transport mode: the header is the packet's own.
@@ -148,9 +156,17 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
         check_transport(reader, table)?;
         return Ok(tunnel);
     }
+    tunnel.outer = reader.take(table, &OUTER)?;
     tunnel.ecn = reader.take(table, &ECN)?;
-    tunnel.ip_id = reader.take(table, &IP_ID)?;
     tunnel.role = reader.take(table, &ROLE)?;
+    tunnel.ip_id = match tunnel.outer {
+        Family::Ipv4 => reader.take(table, &IP_ID)?,
+        Family::Ipv6 => IpId::Zero,
+    };
+    if tunnel.outer == Family::Ipv6 && tunnel.role != RoleFrom::Sequence {
+        let why = "IPv6 has no IP ID: allowed is \"sequence\", or set outer = \"ipv4\"";
+        return Err(reader.refuse(&ROLE.key.path(table), why));
+    }
     tunnel.memory = reader.take(table, &MEMORY)?;
     tunnel.gateway = gateway(reader, table, auto)?;
     Ok(tunnel)
@@ -158,7 +174,7 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
 
 /// In transport mode there is one IP header, and no gateway.
 fn check_transport(reader: &mut Reader<'_>, table: &str) -> Result<(), Refusal> {
-    let of_outer = [ECN.key.path(table), IP_ID.key.path(table), MEMORY.key.path(table)];
+    let of_outer = [&OUTER.key, &ECN.key, &IP_ID.key, &MEMORY.key].map(|key| key.path(table));
     if let Some(path) = of_outer.iter().find(|path| reader.node(path).is_some()) {
         let why = "in transport mode packets keep their own IP header, and this is of an outer one: leave it out, or \
                    set mode = \"tunnel\"";

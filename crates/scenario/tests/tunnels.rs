@@ -178,6 +178,31 @@ fn every_key_of_a_tunnel_is_read() {
 }
 
 #[test]
+fn a_header_of_ipv6_is_longer_and_has_no_id() {
+    // Goal: packets in the tunnel are 20 B longer, which buffers, MTUs and laws are told; there is no ID outside, so
+    // that none is asked for, and one that is given says that it has no effect; both families may be swept.
+    let of = |more: &str| plan(&format!("[tunnel.wan]\nfrom = 'a'\nto = 'd'\n{more}"));
+    let [four, six] = ["outer = 'ipv4'", "outer = 'ipv6'"].map(of);
+    let bytes = |plan: &Plan| plan.runs[0].spec.network.tunnels[0].encapsulated_bytes(1500);
+    assert_eq!((bytes(&four), bytes(&six)), (1556, 1576));
+    assert_eq!(six.runs[0].spec.network.tunnels[0].ip_id, IpId::Zero);
+    let warned = of("outer = 'ipv6'\nip_id = 'random'");
+    assert!(
+        warned
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("`tunnel.wan.ip_id` has no effect")),
+        "{:?}",
+        warned.warnings
+    );
+    let both = of("outer = ['ipv4', 'ipv6']\nip_id = 'random'");
+    let ids: Vec<IpId> = both.runs.iter().map(|run| run.spec.network.tunnels[0].ip_id).collect();
+    assert_eq!((ids[0], *ids.last().expect("two")), (IpId::Random, IpId::Zero));
+    let again = parse(both.text.as_bytes(), "r.toml", Path::new(""), &Options::default()).expect("it reads back");
+    assert_eq!(again.text, both.text);
+}
+
+#[test]
 fn transport_mode_has_no_gateway() {
     // Goal: between hosts the mode is enough; roles are those of the packets' own IDs, gateways that a run's law would
     // choose are none, while routers can be told, and the resolved scenario reads back as the same.
@@ -245,6 +270,14 @@ const WRONG: &[(&str, &[&str])] = &[
     (
         "mode = 'transport'\necn = 'linux'",
         &["tunnel.wan.ecn", "their own IP header", "leave it out, or set"],
+    ),
+    (
+        "outer = 'ipv6'\nrole = 'written'",
+        &["tunnel.wan.role", "no IP ID", "allowed is \"sequence\", or set outer"],
+    ),
+    (
+        "mode = 'transport'\nouter = 'ipv6'",
+        &["tunnel.wan.outer", "their own IP header"],
     ),
     (
         "mode = 'transport'\nlaw = 'vcp'",

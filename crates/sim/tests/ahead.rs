@@ -16,7 +16,7 @@ use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
 use fadelab_run::transport::{Recovery, Transport};
-use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, Memory, Mode, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{Cipher, EcnRule, Family, GatewaySpec, Memory, Mode, RoleFrom, TunnelSpec};
 
 /// The same network in which each link goes step by step, with an event for whatever happens on it.
 fn step_by_step(spec: &RunSpec) -> RunSpec {
@@ -253,6 +253,7 @@ fn random_tunnel(from: u32, to: u32, law: &str, one_of: &mut impl FnMut(&[u64]) 
         from,
         to,
         mode: Mode::Tunnel,
+        outer: Family::Ipv4,
         cipher: [Cipher::AesGcm, Cipher::Null][one_of(&[0, 1]) as usize],
         ecn: [EcnRule::Linux, EcnRule::Rfc6040, EcnRule::NoEcn, EcnRule::None][one_of(&[0, 1, 2, 3]) as usize],
         ip_id: [IpId::Counting, IpId::Random][one_of(&[0, 1]) as usize],

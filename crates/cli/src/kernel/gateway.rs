@@ -14,7 +14,7 @@ use fadelab_kernel::gateway::{Counters, Gateway, GatewayError, MARK_MASK, Option
 use fadelab_kernel::tunnel::{RoleFrom, Way};
 use fadelab_lab::{Failure, parameters};
 use fadelab_laws::recorded::{GatewayHead, RecordedHead};
-use fadelab_run::tunnel::{Cipher, GatewaySpec};
+use fadelab_run::tunnel::{Cipher, Family, GatewaySpec, outer_bytes};
 use serde::Deserialize;
 
 use super::build::law_named;
@@ -239,13 +239,16 @@ fn options(args: &GatewayArgs) -> Result<Options, Failure> {
 }
 
 fn ending_here(args: &GatewayArgs, tunnel: &Outgoing) -> Tunnel {
-    const IPV6_BEYOND_IPV4: u32 = 20;
-    let beyond = if tunnel.way.from.is_ipv6() { IPV6_BEYOND_IPV4 } else { 0 };
+    let outer = if tunnel.way.from.is_ipv6() {
+        Family::Ipv6
+    } else {
+        Family::Ipv4
+    };
     Tunnel {
         out: tunnel.way,
         role: args.role.into(),
         copies_ce: !tunnel.noecn,
-        outer_bytes: Cipher::AesGcm.outer_bytes() + beyond,
+        outer_bytes: outer_bytes(outer, Cipher::AesGcm),
     }
 }
 

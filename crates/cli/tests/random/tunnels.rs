@@ -38,17 +38,28 @@ fn keys(draw: &mut Draw, text: &mut Text) {
     }
     for (key, values) in [
         ("cipher", &["aes-gcm", "null"][..]),
-        ("role", &["sequence", "id", "written"]),
         ("routers", &["blind", "auto", "auto", "vcp", "dcp_ew"]),
     ] {
         if draw.one_in(2) {
             text.text(key, draw.pick(values));
         }
     }
+    let is_ipv6 = !is_transport && draw.one_in(4);
+    if is_ipv6 {
+        text.text("outer", "ipv6");
+    }
+    // IPv6 has no ID, nor a role from one.
+    for (key, values) in [
+        ("role", &["sequence", "id", "written"][..]),
+        ("ip_id", &["counting", "random", "zero"]),
+    ] {
+        if draw.one_in(2) && !is_ipv6 {
+            text.text(key, draw.pick(values));
+        }
+    }
     // What is the packet's own in transport mode is refused there.
     for (key, values) in [
         ("ecn", &["linux", "rfc6040", "noecn", "none"][..]),
-        ("ip_id", &["counting", "random", "zero"]),
         ("memory", &["tunnel", "flow"]),
         ("law", &laws()),
     ] {

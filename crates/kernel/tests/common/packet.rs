@@ -80,6 +80,7 @@ impl Made {
 }
 
 /// An ESP packet between two ends, from the first or from the second.
+#[derive(Clone)]
 pub struct Esp {
     pub ipv6: bool,
     pub is_from_here: bool,

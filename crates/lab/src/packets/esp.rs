@@ -1,9 +1,11 @@
 //! ESP (RFC 4303), for what a simulated link saw: the same keys, indices and outer addresses as the
 //! testbed's tunnels have, so that one reader takes both.
 
+use std::net::IpAddr;
+
 use aes_gcm::aead::AeadInPlace;
 use aes_gcm::{Aes128Gcm, KeyInit, Nonce};
-use etherparse::{IpEcn, IpNumber, Ipv4Header};
+use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header};
 use fadelab_run::tunnel::{Cipher, KEY, Mode, TunnelSpec, outer_address, spi};
 use fadelab_sim::tap::Outer;
 use hmac::{Hmac, Mac};
@@ -35,12 +37,12 @@ impl Esp {
         let (from, to) = if outer.is_backward { (1, 0) } else { (0, 1) };
         let (encrypted, next_header, source, destination) = match tunnel.mode {
             Mode::Tunnel => {
-                let [source, destination] = [from, to].map(|end| outer_address(number, end).octets());
+                let [source, destination] = [from, to].map(|end| outer_address(tunnel.outer, number, end));
                 (inner, IpNumber::IPV4, source, destination)
             }
             Mode::Transport => {
                 let (own, behind) = Ipv4Header::from_slice(inner).expect("packets have a header");
-                (behind, own.protocol, own.source, own.destination)
+                (behind, own.protocol, own.source.into(), own.destination.into())
             }
         };
         let mut esp = [spi(number, to).to_be_bytes(), outer.sequence.to_be_bytes()].concat();
@@ -64,21 +66,43 @@ impl Esp {
                 esp.extend(&check.finalize().into_bytes()[..SHA1_CHECK_BYTES]);
             }
         }
-        let mut ip = Ipv4Header::new(
-            esp.len() as u16,
-            64,
-            IpNumber::ENCAPSULATING_SECURITY_PAYLOAD,
-            source,
-            destination,
-        )
-        .expect("below 65516 bytes");
-        ip.identification = outer.ip_id;
-        ip.ecn = IpEcn::try_new(outer.ecn & 3).expect("two bits");
-        ip.header_checksum = ip.calc_header_checksum();
-        let mut bytes = ip.to_bytes().to_vec();
+        let mut bytes = ip_header(outer, esp.len() as u16, source, destination);
         bytes.extend(esp);
         debug_assert_eq!(bytes.len(), usize::from(outer.ip_bytes), "sizes are the simulation's");
         bytes
+    }
+}
+
+/// The IP header outside, in front of so many bytes of ESP.
+fn ip_header(outer: &Outer, esp_bytes: u16, source: IpAddr, destination: IpAddr) -> Vec<u8> {
+    const HOPS: u8 = 64;
+    let ecn = IpEcn::try_new(outer.ecn & 3).expect("two bits");
+    let next = IpNumber::ENCAPSULATING_SECURITY_PAYLOAD;
+    match (source, destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            let ends = (source.octets(), destination.octets());
+            let mut ip = Ipv4Header::new(esp_bytes, HOPS, next, ends.0, ends.1).expect("below 65516 bytes");
+            ip.identification = outer.ip_id;
+            ip.ecn = ecn;
+            ip.header_checksum = ip.calc_header_checksum();
+            ip.to_bytes().to_vec()
+        }
+        (source, destination) => {
+            let octets = |address: IpAddr| match address {
+                IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+                IpAddr::V6(address) => address.octets(),
+            };
+            let ip = Ipv6Header {
+                traffic_class: ecn.value(),
+                flow_label: Ipv6FlowLabel::ZERO,
+                payload_length: esp_bytes,
+                next_header: next,
+                hop_limit: HOPS,
+                source: octets(source),
+                destination: octets(destination),
+            };
+            ip.to_bytes().to_vec()
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use fadelab_run::packet_log::{Interface, Logged, PacketLog, Place};
-use fadelab_run::tunnel::TunnelSpec;
+use fadelab_run::tunnel::{Family, TunnelSpec};
 use fadelab_sim::tap::{self, Sighting};
 use pcap_file::PcapError;
 
@@ -39,13 +39,15 @@ impl LogFile {
         hosts: Vec<Option<Host>>,
     ) -> Result<Self, PcapError> {
         let file = File::create_new(partial(path)).map_err(PcapError::IoError)?;
+        let out = BufWriter::new(file);
+        let has_ipv6 = tunnels.iter().any(|tunnel| tunnel.outer == Family::Ipv6);
         Ok(Self {
             path: path.to_owned(),
             tunnels: tunnels.to_vec(),
             esp: Esp::new(),
             interfaces: interfaces.to_vec(),
             hosts,
-            log: Some(PacketLog::begin(BufWriter::new(file), about, interfaces)?),
+            log: Some(PacketLog::begin(out, about, interfaces, has_ipv6)?),
             error: None,
         })
     }

@@ -4,7 +4,7 @@ use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 
 use super::*;
 use crate::transport::IpId;
-use crate::tunnel::{Cipher, EcnRule, Memory, Mode, RoleFrom};
+use crate::tunnel::{Cipher, EcnRule, Family, Memory, Mode, RoleFrom};
 
 fn tunnel(name: &str, from: NodeId, to: NodeId) -> TunnelSpec {
     TunnelSpec {
@@ -12,6 +12,7 @@ fn tunnel(name: &str, from: NodeId, to: NodeId) -> TunnelSpec {
         from,
         to,
         mode: Mode::Tunnel,
+        outer: Family::Ipv4,
         cipher: Cipher::AesGcm,
         ecn: EcnRule::Linux,
         ip_id: IpId::Counting,

@@ -2,9 +2,27 @@
 
 use super::*;
 
+fn tunnel(mode: Mode, outer: Family, cipher: Cipher) -> TunnelSpec {
+    TunnelSpec {
+        name: "t".into(),
+        from: 0,
+        to: 1,
+        mode,
+        outer,
+        cipher,
+        ecn: EcnRule::Linux,
+        ip_id: IpId::Counting,
+        role: RoleFrom::Id,
+        memory: Memory::Tunnel,
+        told_wire: None,
+        gateway: None,
+    }
+}
+
 #[test]
 fn sizes_are_those_of_esp_to_the_byte() {
-    // Goal: outer header, ESP header, vector, padding to four bytes and check value, added up by hand for each rest.
+    // Goal: outer header, ESP header, vector, padding to four bytes and check value, added up by hand for each rest;
+    // IPv6's header is 20 B longer.
     for (inner, gcm, null) in [
         (40, 96, 84),
         (41, 96, 84),
@@ -17,10 +35,13 @@ fn sizes_are_those_of_esp_to_the_byte() {
         (1445, 1500, 1488),
         (1500, 1556, 1544),
     ] {
-        let sizes = [Cipher::AesGcm, Cipher::Null].map(|cipher| cipher.encapsulated_bytes(inner));
-        assert_eq!(sizes, [gcm, null], "{inner} B");
+        for (outer, more) in [(Family::Ipv4, 0), (Family::Ipv6, 20)] {
+            let specs = [Cipher::AesGcm, Cipher::Null].map(|cipher| tunnel(Mode::Tunnel, outer, cipher));
+            let sizes = specs.each_ref().map(|spec| spec.encapsulated_bytes(inner));
+            assert_eq!(sizes, [gcm + more, null + more], "{inner} B");
+            assert_eq!(specs.map(|spec| spec.outer_bytes()), [36 + more, 28 + more]);
+        }
     }
-    assert_eq!([Cipher::AesGcm, Cipher::Null].map(Cipher::outer_bytes), [36, 28]);
 }
 
 #[test]
@@ -28,22 +49,8 @@ fn transport_mode_keeps_the_header() {
     // Goal: ESP's header, vector, padding and check value, and no second IP header, added up by hand: 20 B of header
     // and 20, 1020 and 1425 B behind it, with two bytes of trailer padded to 24, 1024 and 1428 B.
     for (inner, gcm, null) in [(40, 76, 64), (1040, 1076, 1064), (1445, 1480, 1468)] {
-        let sizes = [Cipher::AesGcm, Cipher::Null].map(|cipher| {
-            let spec = TunnelSpec {
-                name: "t".into(),
-                from: 0,
-                to: 1,
-                mode: Mode::Transport,
-                cipher,
-                ecn: EcnRule::Linux,
-                ip_id: IpId::Counting,
-                role: RoleFrom::Id,
-                memory: Memory::Tunnel,
-                told_wire: None,
-                gateway: None,
-            };
-            spec.encapsulated_bytes(inner)
-        });
+        let sizes = [Cipher::AesGcm, Cipher::Null]
+            .map(|cipher| tunnel(Mode::Transport, Family::Ipv4, cipher).encapsulated_bytes(inner));
         assert_eq!(sizes, [gcm, null], "{inner} B");
     }
 }

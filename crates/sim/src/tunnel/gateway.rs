@@ -103,7 +103,7 @@ impl End {
             random: Stream::new(spec.seed, &place),
             tunnel: abi::Tunnel {
                 number: before.iter().filter(is_here).count() as u32,
-                outer_bytes: tunnel.cipher.outer_bytes(),
+                outer_bytes: tunnel.outer_bytes(),
                 ..abi::Tunnel::default()
             },
             place,

@@ -3,7 +3,7 @@
 use fadelab_run::network::NetworkSpec;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Cipher, EcnRule, Memory, Mode, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{Cipher, EcnRule, Family, Memory, Mode, RoleFrom, TunnelSpec};
 
 use super::{MS, S, flow, link, plain_router};
 
@@ -47,6 +47,7 @@ pub fn tunnel(from: u32, to: u32) -> TunnelSpec {
         from,
         to,
         mode: Mode::Tunnel,
+        outer: Family::Ipv4,
         cipher: Cipher::AesGcm,
         ecn: EcnRule::Linux,
         ip_id: IpId::Counting,

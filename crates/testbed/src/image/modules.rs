@@ -14,7 +14,7 @@ const DEPMOD: Need = ("depmod", "orders the kernel's modules", "kmod");
 
 /// What the ground itself needs: the message port, cables, queues, what leads packets from one device to another, and
 /// tunnels.
-const GROUND: [&str; 23] = [
+const GROUND: [&str; 24] = [
     "virtio_pci",
     "virtio_console",
     "veth",
@@ -29,6 +29,7 @@ const GROUND: [&str; 23] = [
     // IPsec. `aesni_intel`, where it is faster, crashes Linux 6.1 in a guest whose processor has AVX without XSAVE.
     "xfrm_user",
     "esp4",
+    "esp6",
     "aes_generic",
     "ctr",
     "gcm",

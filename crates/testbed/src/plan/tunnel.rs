@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use fadelab_laws::recorded::RecordedHead;
-use fadelab_run::tunnel::{Cipher, RoleFrom};
+use fadelab_run::tunnel::{Cipher, Family, RoleFrom};
 use serde::{Deserialize, Serialize};
 
 use super::address;
@@ -19,6 +19,7 @@ pub struct Tunnel {
     pub ways: [Vec<(usize, usize)>; 2],
     /// What is inside.
     pub inside: Vec<Inside>,
+    pub outer: Family,
     pub cipher: Cipher,
     /// Whether the ECN field stays outside (the flag `noecn` of an SA).
     pub noecn: bool,
@@ -81,6 +82,12 @@ impl Tunnel {
             (inside.flow, inside.is_back) == (flow, is_back) && (inside.first + 1..=inside.last).contains(&hop)
         };
         self.inside.iter().any(is_in)
+    }
+
+    /// Whether a node sends or receives what has a header of IPv6 outside.
+    pub fn has_ipv6_at(&self, node: usize) -> bool {
+        let is_on_the_way = || self.ways.iter().flatten().any(|&(at, _)| at == node);
+        self.outer == Family::Ipv6 && (self.ends.contains(&node) || is_on_the_way())
     }
 
     /// The cable by which an end sends and receives what is in it.

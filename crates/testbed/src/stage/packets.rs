@@ -5,10 +5,11 @@
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use fadelab_run::packet_log::{Logged, PacketLog, Place};
+use fadelab_run::tunnel::Family;
 use nix::time::ClockId;
 
 use super::build::side_of;
@@ -45,9 +46,9 @@ struct Ear {
 enum Hears {
     /// What arrives, but for packets of these addresses, which arrived in a tunnel that ends here: the kernel shows
     /// what it has decrypted at the same device.
-    Arriving(Vec<[Ipv4Addr; 2]>),
+    Arriving(Vec<[IpAddr; 2]>),
     /// What goes from the first address to the second, out or in.
-    Pairs(Vec<[Ipv4Addr; 2]>),
+    Pairs(Vec<[IpAddr; 2]>),
 }
 
 impl Capture {
@@ -74,9 +75,10 @@ impl Capture {
         let about = "fadelab, in a Linux kernel: of a flow what the host of its sender sees, of a link what arrives \
                      over it";
         let out = host.recording(Recorded::Packets)?;
+        let has_ipv6 = plan.tunnels.iter().any(|tunnel| tunnel.outer == Family::Ipv6);
         Ok(Some(Self {
             ears,
-            log: PacketLog::begin(out, about, &plan.packets).map_err(failed("the packet log"))?,
+            log: PacketLog::begin(out, about, &plan.packets, has_ipv6).map_err(failed("the packet log"))?,
             duration_ns: plan.duration_ns,
             heard: Vec::new(),
         }))
@@ -157,13 +159,13 @@ fn at_link(plan: &Plan, link: u32) -> Vec<(usize, usize, Hears)> {
 }
 
 /// Addresses of what leaves tunnels at a node.
-fn decrypted(plan: &Plan, node: usize) -> Vec<[Ipv4Addr; 2]> {
+fn decrypted(plan: &Plan, node: usize) -> Vec<[IpAddr; 2]> {
     let mut pairs = Vec::new();
     for tunnel in &plan.tunnels {
         for inside in &tunnel.inside {
             let [_, leaves] = Tunnel::direction(inside);
             if tunnel.ends[leaves] == node {
-                pairs.push(inside.addresses());
+                pairs.push(inside.addresses().map(IpAddr::from));
             }
         }
     }
@@ -173,10 +175,10 @@ fn decrypted(plan: &Plan, node: usize) -> Vec<[Ipv4Addr; 2]> {
 /// Where a flow's data leave its sender's host and its ACKs arrive, by one device or two.
 fn at_host(plan: &Plan, flow: usize) -> Vec<(usize, usize, Hears)> {
     let route = &plan.flows[flow];
-    let (sender, receiver) = (address(flow, false), address(flow, true));
+    let [sender, receiver] = [false, true].map(|is_receiver| IpAddr::from(address(flow, is_receiver)));
     let out = route.route.first().map(|&(_, cable)| (cable, [sender, receiver]));
     let back = route.route_back.last().map(|&(_, cable)| (cable, [receiver, sender]));
-    let mut heard: Vec<(usize, Vec<[Ipv4Addr; 2]>)> = Vec::new();
+    let mut heard: Vec<(usize, Vec<[IpAddr; 2]>)> = Vec::new();
     for (cable, pair) in out.into_iter().chain(back) {
         match heard.iter_mut().find(|(known, _)| *known == cable) {
             Some((_, pairs)) => pairs.push(pair),
@@ -200,8 +202,18 @@ impl Hears {
     }
 }
 
-/// Source and destination of an IPv4 packet.
-fn addresses(packet: &[u8]) -> Option<[Ipv4Addr; 2]> {
-    let at = |at: usize| <[u8; 4]>::try_from(packet.get(at..at + 4)?).ok().map(Ipv4Addr::from);
-    (packet.first()? >> 4 == 4).then_some([at(12)?, at(16)?])
+/// Source and destination of a packet of IPv4, or of ESP over IPv6: what else IPv6 has is the kernel's own.
+fn addresses(packet: &[u8]) -> Option<[IpAddr; 2]> {
+    const ESP: u8 = 50;
+    match packet.first()? >> 4 {
+        4 => Some([part(packet, 12)?, part(packet, 16)?].map(|octets: [u8; 4]| octets.into())),
+        6 if *packet.get(6)? == ESP => {
+            Some([part(packet, 8)?, part(packet, 24)?].map(|octets: [u8; 16]| octets.into()))
+        }
+        _ => None,
+    }
+}
+
+fn part<const N: usize>(packet: &[u8], at: usize) -> Option<[u8; N]> {
+    packet.get(at..at + N)?.try_into().ok()
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use fadelab_kernel::{gateway, tunnel};
-use fadelab_run::tunnel::{Cipher, KEY, RoleFrom, TunnelRecord, outer_address, spi};
+use fadelab_run::tunnel::{Cipher, Family, KEY, RoleFrom, TunnelRecord, outer_address, outer_bytes, spi};
 
 use super::build::side_of;
 use super::spaces::Spaces;
@@ -32,13 +32,22 @@ pub fn commands(plan: &Plan, node: usize) -> String {
         for (from, to) in [(0, 1), (1, 0)] {
             for &(at, cable) in tunnel.ways[from].iter().filter(|(at, _)| *at == node) {
                 let device = format!("{}{cable}", side_of(&plan.cables[cable], at));
-                let _ = writeln!(text, "route add {}/32 dev {device}", outer_address(number, to));
+                let _ = writeln!(
+                    text,
+                    "route add {} dev {device}",
+                    outer_address(tunnel.outer, number, to)
+                );
             }
         }
         let Some(end) = tunnel.ends.iter().position(|&end| end == node) else {
             continue;
         };
-        let _ = writeln!(text, "addr add {}/32 dev lo", outer_address(number, end));
+        let nodad = if tunnel.outer == Family::Ipv6 { " nodad" } else { "" };
+        let _ = writeln!(
+            text,
+            "addr add {} dev lo{nodad}",
+            outer_address(tunnel.outer, number, end)
+        );
         states(&mut text, number, tunnel);
         policies(&mut text, number, tunnel, end);
     }
@@ -48,13 +57,19 @@ pub fn commands(plan: &Plan, node: usize) -> String {
 /// Both directions, at either end.
 fn states(text: &mut String, number: usize, tunnel: &Tunnel) {
     let mut flags = String::new();
-    for (is_set, flag) in [(tunnel.noecn, "noecn"), (tunnel.has_ids, "nopmtudisc")] {
+    // What is inside is of another family than the header outside.
+    let is_mixed = tunnel.outer == Family::Ipv6;
+    for (is_set, flag) in [
+        (tunnel.noecn, "noecn"),
+        (tunnel.has_ids, "nopmtudisc"),
+        (is_mixed, "af-unspec"),
+    ] {
         if is_set {
             let _ = write!(flags, " flag {flag}");
         }
     }
     for (from, to) in [(0, 1), (1, 0)] {
-        let [src, dst] = [from, to].map(|end| outer_address(number, end));
+        let [src, dst] = [from, to].map(|end| outer_address(tunnel.outer, number, end));
         let _ = writeln!(
             text,
             "xfrm state add src {src} dst {dst} proto esp spi {:#x} mode tunnel {} replay-window {REPLAY_PKTS}{flags}",
@@ -68,7 +83,7 @@ fn states(text: &mut String, number: usize, tunnel: &Tunnel) {
 fn policies(text: &mut String, number: usize, tunnel: &Tunnel, end: usize) {
     for inside in &tunnel.inside {
         let [enters, leaves] = Tunnel::direction(inside);
-        let [outer_src, outer_dst] = [enters, leaves].map(|end| outer_address(number, end));
+        let [outer_src, outer_dst] = [enters, leaves].map(|end| outer_address(tunnel.outer, number, end));
         let [src, dst] = inside.addresses();
         let directions: &[&str] = if enters == end { &["out"] } else { &["fwd", "in"] };
         for direction in directions {
@@ -89,10 +104,11 @@ fn role(tunnel: &Tunnel) -> tunnel::RoleFrom {
     }
 }
 
-fn way(number: usize, from: usize) -> tunnel::Way {
+fn way(plan: &Plan, number: usize, from: usize) -> tunnel::Way {
+    let address = |end| outer_address(plan.tunnels[number].outer, number, end);
     tunnel::Way {
-        from: outer_address(number, from).into(),
-        to: outer_address(number, 1 - from).into(),
+        from: address(from),
+        to: address(1 - from),
     }
 }
 
@@ -100,10 +116,10 @@ fn way(number: usize, from: usize) -> tunnel::Way {
 pub fn seen(plan: &Plan, number: usize, end: usize) -> gateway::Tunnel {
     let tunnel = &plan.tunnels[number];
     gateway::Tunnel {
-        out: way(number, end),
+        out: way(plan, number, end),
         role: role(tunnel),
         copies_ce: !tunnel.noecn,
-        outer_bytes: tunnel.cipher.outer_bytes(),
+        outer_bytes: outer_bytes(tunnel.outer, tunnel.cipher),
     }
 }
 
@@ -113,7 +129,7 @@ pub fn told(plan: &Plan, link: u32, place: (usize, usize)) -> Vec<(tunnel::Way, 
     for (number, tunnel) in plan.tunnels.iter().enumerate() {
         let ways = tunnel.ways.iter().enumerate();
         let crossing = ways.filter(|(_, hops)| tunnel.told.contains(&link) && hops.contains(&place));
-        told.extend(crossing.map(|(from, _)| (way(number, from), role(tunnel))));
+        told.extend(crossing.map(|(from, _)| (way(plan, number, from), role(tunnel))));
     }
     told
 }

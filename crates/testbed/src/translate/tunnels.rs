@@ -34,6 +34,7 @@ pub fn of(spec: &RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Transla
             ends: [tunnel.from as usize, tunnel.to as usize],
             ways: Default::default(),
             inside: Vec::new(),
+            outer: tunnel.outer,
             cipher: tunnel.cipher,
             noecn: noecn(tunnel)?,
             has_ids: has_ids(tunnel)?,
