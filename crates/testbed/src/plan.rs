@@ -130,6 +130,8 @@ pub struct Way {
     pub packet_bytes: u32,
     /// Whether data and ACKs cross it.
     pub carries: Carries,
+    /// Whether it is the first link of a connection's data.
+    pub is_first: bool,
     /// What the emulator does of it; `None`: nothing, the kernel does all.
     pub emulated: Option<Emulated>,
 }
@@ -229,9 +231,11 @@ pub struct Flow {
 }
 
 impl Way {
-    /// Whether nobody looks at its queue, and no law stands there.
+    /// Whether nobody looks at its queue, and no law stands there. At a sender's host TCP does: of a connection a few
+    /// packets are in the host's queue (`tcp_small_queue_check`), as long as they count as its own, and `netem` takes
+    /// them from it (`skb_orphan_partial`).
     pub fn is_plain(&self) -> bool {
-        self.emulated.is_none() && !self.shown && self.queue.discipline == Discipline::Fifo
+        self.emulated.is_none() && !self.shown && !self.is_first && self.queue.discipline == Discipline::Fifo
     }
 
     /// Packets of the queue and of what can be on the way behind it: the limit of a queue that holds both.

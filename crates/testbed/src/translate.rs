@@ -305,6 +305,10 @@ fn way<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a Rout
         loss: emulated::loss(link, carries).unwrap_or(0.0),
         packet_bytes: size.unwrap_or_else(|| spec.flows.first().map_or(40, |flow| flow.transport.ack_bytes)),
         carries,
+        is_first: spec
+            .flows
+            .iter()
+            .any(|flow| flow.sender.is_some() && flow.route.first() == Some(&(number as u32))),
         emulated,
     })
 }
@@ -501,6 +505,24 @@ mod tests {
                 assert_eq!(at, to);
             }
         }
+    }
+
+    #[test]
+    fn what_a_sender_s_host_sends_waits_in_a_queue_of_its_own() {
+        // Goal: TCP counts what waits at its host (small queues), which netem keeps from it; so a cable is one netem
+        // each way where no connection's data leave their host, as at receivers, and where only datagrams do.
+        let of = |flow: &str| {
+            let bottleneck = "[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n";
+            let plan = draft(&spec(&format!("{bottleneck}[flow]\n{flow}")), &Place::Guest)
+                .expect("it has a counterpart")
+                .plan;
+            let flow = &plan.flows[0];
+            let first = flow.route[0].1;
+            let last = flow.route.last().expect("a way").1;
+            [first, last].map(|cable| plan.cables[cable].is_plain())
+        };
+        assert_eq!(of("law = 'reno'"), [false, true]);
+        assert_eq!(of("law = 'reno'\napp = 'cbr'\nrate = '100 kbit/s'"), [true, true]);
     }
 
     /// A star around `hub`, whose link to `c` is open on the way back unless told otherwise.
