@@ -522,7 +522,10 @@ mod tests {
             [first, last].map(|cable| plan.cables[cable].is_plain())
         };
         assert_eq!(of("law = 'reno'"), [false, true]);
-        assert_eq!(of("law = 'reno'\n[flow.load]\napp = 'cbr'\nrate = '100 kbit/s'"), [true, true]);
+        assert_eq!(
+            of("law = 'reno'\n[flow.load]\napp = 'cbr'\nrate = '100 kbit/s'"),
+            [true, true]
+        );
     }
 
     /// A star around `hub`, whose link to `c` is open on the way back unless told otherwise.
