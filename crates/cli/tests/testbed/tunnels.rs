@@ -85,7 +85,7 @@ fn a_kernels_gateways_carry_each_half() {
                 let arguments = ["testbed", "run", scenario, "--quiet", "--out", outer];
                 let outside = format!("tunnel.vpn.outer={outer}");
                 let output = fadelab(scratch, &arguments)
-                    .args(["--set", "run.duration=3 s", "--set", &outside])
+                    .args(["--set", "run.duration=6 s", "--set", &outside])
                     .args(log_of())
                     .output()
                     .unwrap();
