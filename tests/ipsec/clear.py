@@ -64,7 +64,7 @@ def ip_header_length(data):
 
 def ip6_header_length(data):
     """Length of the IPv6 header (RFC 8200) that data begin with; Broken if bytes are missing."""
-    if len(data) < 40 or 40 + int.from_bytes(data[4:6], "big") > len(data):
+    if len(data) < 40 or ip_length(data) > len(data):
         raise Broken(f"IPv6 packet of which {len(data)} bytes are there")
     return 40
 

@@ -87,22 +87,19 @@ fn ip_header(outer: &Outer, esp_bytes: u16, source: IpAddr, destination: IpAddr)
             ip.header_checksum = ip.calc_header_checksum();
             ip.to_bytes().to_vec()
         }
-        (source, destination) => {
-            let octets = |address: IpAddr| match address {
-                IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
-                IpAddr::V6(address) => address.octets(),
-            };
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
             let ip = Ipv6Header {
                 traffic_class: ecn.value(),
                 flow_label: Ipv6FlowLabel::ZERO,
                 payload_length: esp_bytes,
                 next_header: next,
                 hop_limit: HOPS,
-                source: octets(source),
-                destination: octets(destination),
+                source: source.octets(),
+                destination: destination.octets(),
             };
             ip.to_bytes().to_vec()
         }
+        _ => unreachable!("both ends of a tunnel have addresses of one family"),
     }
 }
 
