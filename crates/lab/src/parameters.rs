@@ -58,5 +58,6 @@ pub fn of_gateway(law: &str, sets: &[String]) -> Result<GatewaySpec, Failure> {
     );
     let sets = sets.iter().map(|set| format!("tunnel.gateway.params.{set}"));
     let tunnel = one_run(&text, sets.collect())?.spec.network.tunnels.swap_remove(0);
-    Ok(tunnel.gateway.expect("the scenario names one"))
+    let [gateway, _] = tunnel.gateways;
+    Ok(gateway.expect("the scenario names one"))
 }

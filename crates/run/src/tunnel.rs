@@ -22,15 +22,16 @@ pub struct TunnelSpec {
     pub mode: Mode,
     pub outer: Family,
     pub cipher: Cipher,
-    pub ecn: EcnRule,
+    /// What becomes of the ECN field at `from` and at `to`: each end knows its own rule alone.
+    pub ecn: [EcnRule; 2],
     /// Of the outer header; zero under IPv6, which has none.
     pub ip_id: IpId,
     pub role: RoleFrom,
     pub memory: Memory,
     /// The format that routers in between take all packets for, `WIRE_*`; `None`: they see none.
     pub told_wire: Option<u8>,
-    /// The law of the gateways at both ends.
-    pub gateway: Option<GatewaySpec>,
+    /// The law of the gateway at `from` and of that at `to`, where there is one.
+    pub gateways: [Option<GatewaySpec>; 2],
 }
 
 /// A gateway's law with its parameters.
@@ -152,18 +153,18 @@ impl TunnelSpec {
         outer_bytes(self.outer, self.cipher)
     }
 
-    /// The outer ECN field of a packet that enters.
-    pub fn outer_ecn(&self, inner: u8) -> u8 {
+    /// The outer ECN field of a packet that enters at an end.
+    pub fn outer_ecn(&self, end: usize, inner: u8) -> u8 {
         match self.mode {
-            Mode::Tunnel => self.ecn.outer(inner),
+            Mode::Tunnel => self.ecn[end].outer(inner),
             Mode::Transport => inner,
         }
     }
 
-    /// The ECN field of a packet that leaves; `None`: it is dropped.
-    pub fn inner_ecn(&self, inner: u8, outer: u8) -> Option<u8> {
+    /// The ECN field of a packet that leaves at an end; `None`: it is dropped.
+    pub fn inner_ecn(&self, end: usize, inner: u8, outer: u8) -> Option<u8> {
         match self.mode {
-            Mode::Tunnel => self.ecn.inner(inner, outer),
+            Mode::Tunnel => self.ecn[end].inner(inner, outer),
             Mode::Transport => Some(outer),
         }
     }

@@ -346,7 +346,8 @@ fn table(path: &str) -> Schema {
         }
     }
     if path == "tunnel.*" {
-        schema.properties.push((tunnels::PARAMS.to_owned(), gateway_params()));
+        let tables = tunnels::TABLES_OF_PARAMS.map(|name| (name.to_owned(), gateway_params()));
+        schema.properties.extend(tables);
     }
     if takes_names {
         let child = table(&format!("{path}.*"));

@@ -124,7 +124,7 @@ fn is_named(root: &Node, chosen: &[String], name: &str) -> bool {
 /// The keys that name the laws of tunnels' gateways.
 fn paths_of_gateways(chosen: &[String]) -> impl Iterator<Item = String> {
     let tunnels = chosen.iter().filter(|path| path.starts_with("tunnel."));
-    tunnels.map(|path| format!("{path}.law"))
+    tunnels.flat_map(|path| ["law", "law_to"].map(|key| format!("{path}.{key}")))
 }
 
 /// The strings of a value, which may be a list of them.

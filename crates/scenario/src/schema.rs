@@ -130,7 +130,7 @@ fn check_table(node: &Node, path: &str, pattern: &str, hint: &str) -> Result<(),
             check_laws(child, name)?;
             continue;
         }
-        if pattern == "tunnel.*" && name == tunnels::PARAMS {
+        if pattern == "tunnel.*" && tunnels::TABLES_OF_PARAMS.contains(&name.as_str()) {
             check_gateway_params(child, &path)?;
             continue;
         }
@@ -190,7 +190,7 @@ fn check_laws(node: &Node, section: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Checks `[tunnel.NAME.params]` against what gateways have.
+/// Checks `[tunnel.NAME.params]` and `[tunnel.NAME.params_to]` against what gateways have.
 fn check_gateway_params(node: &Node, path: &str) -> Result<(), Refusal> {
     let params = gateways().iter().flat_map(Gateway::params);
     let params: Vec<&str> = params.map(|param| param.name).collect();

@@ -12,16 +12,25 @@ use crate::kind::Kind;
 use crate::laws;
 use crate::reader::Reader;
 use crate::topology::Topology;
-use crate::value::words;
+use crate::value::{Same, words};
 
 /// The section, below which each table has the name of a tunnel.
 pub(crate) const SECTION: &str = "tunnel";
 
 /// The table of a tunnel in which the parameters of its law stand.
-pub(crate) const PARAMS: &str = "params";
+const PARAMS: &str = "params";
+
+/// The same of the law at `to`, where it has its own.
+const PARAMS_TO: &str = "params_to";
+
+/// Tables of a tunnel that have a law's parameters.
+pub(crate) const TABLES_OF_PARAMS: [&str; 2] = [PARAMS, PARAMS_TO];
 
 /// What stands where there is no law.
 const NO_LAW: &str = "none";
+
+/// What stands where the end at `to` has what the one at `from` has.
+const SAME: &str = "same";
 
 /// What stands where routers see no format.
 const BLIND: &str = "blind";
@@ -70,6 +79,11 @@ keys! {
         "what becomes of the ECN field at the ends: as Linux does, RFC 6040's normal mode, not ECN-capable in the \
          tunnel, or copied in and never out",
     );
+    ECN_TO: Same<EcnRule> = Declared::new(
+        "ecn_to",
+        Is("\"same\""),
+        "the rule of the end at `to`, where the ends have unequal ones",
+    );
     IP_ID: IpId =
         Declared::new("ip_id", Is("\"counting\""), "the outer IP ID: counting from a random start, random, or zero");
     ROLE: RoleFrom = Declared::new(
@@ -92,6 +106,12 @@ keys! {
         "law of the gateways at both ends; \"auto\" is the one that is called as the run's router, if there is one",
     )
         .of_kind(Kind::Or(&Kind::Name, NO_LAW));
+    LAW_TO: String = Declared::new(
+        "law_to",
+        Is("\"same\""),
+        "law of the gateway at `to`, where it has another one or \"none\"; `[tunnel.NAME.params_to]` has its parameters",
+    )
+        .of_kind(Kind::Or(&Kind::Or(&Kind::Name, NO_LAW), SAME));
     MEMORY: Memory =
         Declared::new("memory", Is("\"tunnel\""), "what a gateway has one memory for: the tunnel, or each flow in it");
 }
@@ -146,18 +166,23 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
         cipher: reader.take(table, &CIPHER)?,
         told_wire: told_wire(reader, table, auto)?,
         // As it is in transport mode: the header is the packet's own.
-        ecn: EcnRule::Linux,
+        ecn: [EcnRule::Linux; 2],
         ip_id: IpId::Counting,
         role: RoleFrom::Id,
         memory: Memory::Tunnel,
-        gateway: None,
+        gateways: [None, None],
     };
     if tunnel.mode == Mode::Transport {
         check_transport(reader, table)?;
         return Ok(tunnel);
     }
     tunnel.outer = reader.take(table, &OUTER)?;
-    tunnel.ecn = reader.take(table, &ECN)?;
+    let ecn = reader.take(table, &ECN)?;
+    let ecn_to = match reader.take(table, &ECN_TO)? {
+        Same::Same => ecn,
+        Same::Own(own) => own,
+    };
+    tunnel.ecn = [ecn, ecn_to];
     tunnel.role = reader.take(table, &ROLE)?;
     tunnel.ip_id = match tunnel.outer {
         Family::Ipv4 => reader.take(table, &IP_ID)?,
@@ -168,22 +193,21 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
         return Err(reader.refuse(&ROLE.key.path(table), why));
     }
     tunnel.memory = reader.take(table, &MEMORY)?;
-    tunnel.gateway = gateway(reader, table, auto)?;
+    tunnel.gateways = gateways(reader, table, auto)?;
     Ok(tunnel)
 }
 
 /// In transport mode there is one IP header, and no gateway.
 fn check_transport(reader: &mut Reader<'_>, table: &str) -> Result<(), Refusal> {
-    let of_outer = [&OUTER.key, &ECN.key, &IP_ID.key, &MEMORY.key].map(|key| key.path(table));
+    let of_outer = [&OUTER.key, &ECN.key, &ECN_TO.key, &IP_ID.key, &MEMORY.key].map(|key| key.path(table));
     if let Some(path) = of_outer.iter().find(|path| reader.node(path).is_some()) {
         let why = "in transport mode packets keep their own IP header, and this is of an outer one: leave it out, or \
                    set mode = \"tunnel\"";
         return Err(reader.refuse(path, why));
     }
-    let path = LAW.key.path(table);
-    if reader.node(&path).is_some() {
-        let law = reader.take(table, &LAW)?;
-        if law != NO_LAW && law != AUTO {
+    for key in [&LAW, &LAW_TO] {
+        let path = key.key.path(table);
+        if reader.node(&path).is_some() && ![NO_LAW, AUTO, SAME].contains(&reader.take(table, key)?.as_str()) {
             let why = "in transport mode there is no gateway: leave it out, or set mode = \"tunnel\"";
             return Err(reader.refuse(&path, why));
         }
@@ -221,14 +245,31 @@ fn told_wire(reader: &mut Reader<'_>, table: &str, auto: Auto) -> Result<Option<
     Ok(Some(wire as u8))
 }
 
-fn gateway(reader: &mut Reader<'_>, table: &str, auto: Auto) -> Result<Option<GatewaySpec>, Refusal> {
-    let path = LAW.key.path(table);
+/// The law at `from`, and that at `to`: the same with the same parameters, but for what is given of its own.
+fn gateways(reader: &mut Reader<'_>, table: &str, auto: Auto) -> Result<[Option<GatewaySpec>; 2], Refusal> {
     let word = reader.take(table, &LAW)?;
-    let params_table = format!("{table}.{PARAMS}");
+    let first = gateway(reader, (&LAW.key.path(table), &format!("{table}.{PARAMS}")), &word, auto)?;
+    let word_to = reader.take(table, &LAW_TO)?;
+    let params_to = format!("{table}.{PARAMS_TO}");
+    let second = match word_to.as_str() {
+        SAME if reader.node(&params_to).is_none() => first.clone(),
+        SAME => gateway(reader, (&LAW.key.path(table), &params_to), &word, auto)?,
+        own => gateway(reader, (&LAW_TO.key.path(table), &params_to), own, auto)?,
+    };
+    Ok([first, second])
+}
+
+/// The law that the key at `path` calls `word`.
+fn gateway(
+    reader: &mut Reader<'_>,
+    (path, params_table): (&str, &str),
+    word: &str,
+    auto: Auto,
+) -> Result<Option<GatewaySpec>, Refusal> {
     if word == NO_LAW {
-        if reader.node(&params_table).is_some() && !reader.is_swept(&path) {
+        if reader.node(params_table).is_some() && !reader.is_swept(path) {
             let why = format!("parameters of no law: name it, {path} = ..., or leave them out");
-            return Err(at_table(reader, &params_table, &why));
+            return Err(at_table(reader, params_table, &why));
         }
         return Ok(None);
     }
@@ -236,11 +277,12 @@ fn gateway(reader: &mut Reader<'_>, table: &str, auto: Auto) -> Result<Option<Ga
         let Some((law, _)) = auto else { return Ok(None) };
         law
     } else {
-        laws::gateway(&word).map_err(|why| reader.refuse(&path, &why))?
+        let words = format!("\"{AUTO}\" is the one of the run's law, and `law_to = \"{SAME}\"` that of `law`");
+        laws::gateway(word).map_err(|why| reader.refuse(path, &format!("{why}; {words}")))?
     };
     Ok(Some(GatewaySpec {
         law,
-        params: with_params(reader, &params_table, law)?,
+        params: with_params(reader, params_table, law)?,
     }))
 }
 

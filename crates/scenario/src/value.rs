@@ -41,6 +41,31 @@ impl<T: Words> Scalar for T {
     }
 }
 
+/// A value, or that of the other direction or of the other end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Same<T> {
+    Same,
+    Own(T),
+}
+
+impl<T: Scalar> Scalar for Same<T> {
+    const KIND: Kind = Kind::Or(&T::KIND, "same");
+
+    fn read(raw: &Raw) -> Result<Self, String> {
+        match raw {
+            Raw::Text(text) if text == "same" => Ok(Self::Same),
+            _ => T::read(raw).map(Self::Own).map_err(|why| format!("{why}, or \"same\"")),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Same => quoted("same"),
+            Self::Own(value) => value.shown(),
+        }
+    }
+}
+
 /// A size from `MIN` to `MAX`, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes<const MIN: u32, const MAX: u32>(pub u32);

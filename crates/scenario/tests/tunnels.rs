@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Cipher, EcnRule, Memory, Mode, RoleFrom};
+use fadelab_run::tunnel::{Cipher, EcnRule, Memory, Mode, RoleFrom, TunnelSpec};
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, Refusal, parse};
 
@@ -71,13 +71,13 @@ fn a_tunnel_has_its_ends_and_defaults() {
     assert_eq!((wan.name.as_ref(), wan.from, wan.to), ("wan", 2, 0));
     assert_eq!(
         (wan.cipher, wan.ecn, wan.ip_id),
-        (Cipher::AesGcm, EcnRule::Linux, IpId::Counting)
+        (Cipher::AesGcm, [EcnRule::Linux; 2], IpId::Counting)
     );
     assert_eq!(
         (wan.role, wan.memory, wan.told_wire),
         (RoleFrom::Sequence, Memory::Tunnel, None)
     );
-    assert!(wan.gateway.is_none());
+    assert!(wan.gateways.iter().all(Option::is_none));
     spec.check().expect("sound");
 }
 
@@ -93,7 +93,7 @@ fn the_law_of_a_run_may_choose_the_gateway() {
         .iter()
         .map(|run| {
             let wan = &run.spec.network.tunnels[0];
-            (wan.gateway.as_ref().map(|gateway| gateway.law.name()), wan.told_wire)
+            (wan.gateways[1].as_ref().map(|gateway| gateway.law.name()), wan.told_wire)
         })
         .collect();
     let expected = [
@@ -108,10 +108,10 @@ fn the_law_of_a_run_may_choose_the_gateway() {
     // A parameter of the one law is none of the others.
     let with_params = format!("{text}[tunnel.wan.params]\ncode = 'nine'\n");
     let plan = parsed(&with_params, &["flow.law=dcp_ew"]).unwrap_or_else(|refusal| panic!("{refusal}"));
-    let gateway = plan.runs[0].spec.network.tunnels[0].gateway.as_ref().expect("a law");
+    let gateway = plan.runs[0].spec.network.tunnels[0].gateways[0].as_ref().expect("a law");
     assert_eq!(gateway.params.values()[0], 1);
     let plan = parsed(&with_params, &["flow.law=cubic"]).unwrap_or_else(|refusal| panic!("{refusal}"));
-    assert!(plan.runs[0].spec.network.tunnels[0].gateway.is_none());
+    assert!(plan.runs[0].spec.network.tunnels[0].gateways[0].is_none());
 }
 
 #[test]
@@ -147,19 +147,21 @@ fn every_key_of_a_tunnel_is_read() {
     // Goal: each key and word reaches the run, parameters of the law too, and the resolved scenario reads back as the
     // same.
     let text = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\ncipher = 'null'\necn = 'rfc6040'\nip_id = 'zero'\n\
-                role = 'written'\nrouters = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\n[tunnel.wan.params]\nconfirm = false";
+                role = 'written'\nrouters = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\necn_to = 'none'\nlaw_to = 'dcp_ew'\n\
+                params_to = {code = 'nine'}\n[tunnel.wan.params]\nconfirm = false";
     let plan = plan(text);
     let wan = &plan.runs[0].spec.network.tunnels[0];
     assert_eq!(
         (wan.cipher, wan.ecn, wan.ip_id),
-        (Cipher::Null, EcnRule::Rfc6040, IpId::Zero)
+        (Cipher::Null, [EcnRule::Rfc6040, EcnRule::None], IpId::Zero)
     );
     assert_eq!(
         (wan.role, wan.memory, wan.told_wire),
         (RoleFrom::Written, Memory::Flow, Some(1))
     );
-    let gateway = wan.gateway.as_ref().expect("a law");
+    let [gateway, other] = [0, 1].map(|end: usize| wan.gateways[end].as_ref().expect("a law"));
     assert_eq!((gateway.law.name(), gateway.params.values()), ("vcp", &[0][..]));
+    assert_eq!((other.law.name(), other.params.values()[0]), ("dcp_ew", 1));
     let again = parse(plan.text.as_bytes(), "r.toml", Path::new(""), &Options::default()).expect("it reads back");
     assert_eq!(again.text, plan.text);
     assert!(
@@ -170,10 +172,52 @@ fn every_key_of_a_tunnel_is_read() {
     for (key, word, default) in [
         ("ecn", "noecn", "linux"),
         ("ecn", "none", "linux"),
+        ("ecn_to", "none", "same"),
         ("ip_id", "random", "counting"),
     ] {
         let text = format!("[tunnel.wan]\nfrom = 'a'\nto = 'd'\n{key} = ['{word}', '{default}']");
         assert_eq!(parsed(&text, &[]).expect("a sweep").runs.len(), 2);
+    }
+}
+
+#[test]
+fn the_end_at_to_may_be_unlike_the_other() {
+    // Goal: a gateway may be missing at either end, have another law, or the same one with parameters of its own;
+    // what is not given of `to` is as at `from`, in a sweep and with the run's law, too.
+    let of = |more: &str, sets: &[&str]| {
+        let text = format!("[tunnel.wan]\nfrom = 'a'\nto = 'd'\n{more}");
+        let plan = parsed(&text, sets).unwrap_or_else(|refusal| panic!("{more}: {refusal}"));
+        let again = parse(plan.text.as_bytes(), "r.toml", Path::new(""), &Options::default()).expect("it reads back");
+        assert_eq!(again.text, plan.text, "{more}");
+        let ends = |wan: &TunnelSpec| {
+            wan.gateways.clone().map(|gateway| gateway.map(|of| (of.law.name(), of.params.values()[0])))
+        };
+        plan.runs.iter().map(|run| ends(&run.spec.network.tunnels[0])).collect::<Vec<_>>()
+    };
+    let (vcp, pair) = (Some(("vcp", 1)), Some(("dcp_ew", 0)));
+    assert_eq!(of("law = 'vcp'", &[]), [[vcp, vcp]]);
+    assert_eq!(of("law = 'vcp'\nlaw_to = 'none'", &[]), [[vcp, None]]);
+    assert_eq!(of("law_to = 'vcp'", &[]), [[None, vcp]]);
+    assert_eq!(of("law = 'vcp'\nlaw_to = 'dcp_ew'", &[]), [[vcp, pair]]);
+    assert_eq!(of("law = 'vcp'\nparams_to = {confirm = false}", &[]), [[vcp, Some(("vcp", 0))]]);
+    assert_eq!(
+        of("law = 'vcp'\nparams = {confirm = false}", &[]),
+        [[Some(("vcp", 0)); 2]],
+        "parameters are of both"
+    );
+    assert_eq!(of("law = 'auto'\nlaw_to = 'none'", &["flow.law=dcp_ew"]), [[pair, None]]);
+    let swept = of("law = 'vcp'\nlaw_to = ['same', 'none', 'dcp_ew']", &[]);
+    assert_eq!(swept, [[vcp, vcp], [vcp, None], [vcp, pair]]);
+    for (more, key, why) in [
+        ("law_to = 'reno'", "law_to", "`law_to = \"same\"`"),
+        ("law = 'vcp'\nlaw_to = 'none'\nparams_to = {confirm = true}", "params_to", "law_to"),
+        ("ecn_to = 'rfc3168'", "ecn_to", "or \"same\""),
+        ("mode = 'transport'\nlaw_to = 'vcp'", "law_to", "no gateway"),
+        ("mode = 'transport'\necn_to = 'none'", "ecn_to", "their own IP header"),
+    ] {
+        let text = format!("[tunnel.wan]\nfrom = 'a'\nto = 'd'\n{more}");
+        let refusal = parsed(&text, &[]).expect_err(more).to_string();
+        assert!(refusal.contains(key) && refusal.contains(why), "{more}: {refusal}");
     }
 }
 
@@ -213,7 +257,7 @@ fn transport_mode_has_no_gateway() {
         (wan.mode, wan.role, wan.told_wire.is_some()),
         (Mode::Transport, RoleFrom::Id, true)
     );
-    assert!(wan.gateway.is_none());
+    assert!(wan.gateways.iter().all(Option::is_none));
     let again = parse(plan.text.as_bytes(), "r.toml", Path::new(""), &Options::default()).expect("it reads back");
     assert_eq!(again.text, plan.text);
 }
@@ -225,7 +269,7 @@ fn laws_of_gateways_are_swept_with_their_parameters() {
     let laws: Vec<bool> = plan
         .runs
         .iter()
-        .map(|run| run.spec.network.tunnels[0].gateway.is_some())
+        .map(|run| run.spec.network.tunnels[0].gateways[0].is_some())
         .collect();
     assert_eq!(laws, [false, true]);
     assert!(

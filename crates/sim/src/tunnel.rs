@@ -33,7 +33,7 @@ pub(crate) struct Tunnels {
 struct Tunnel {
     spec: TunnelSpec,
     ways: [Way; 2],
-    gateways: Option<Gateways>,
+    gateways: Gateways,
     counted: Counted,
     /// What had been counted when the measured interval began.
     counted_before: Counted,
@@ -63,6 +63,17 @@ pub(crate) struct Passing {
     pub now_ns: u64,
     pub way: WayId,
     pub flow: u32,
+}
+
+impl Passing {
+    /// The end at which packets of this direction enter: 0 is `from`, 1 is `to`.
+    fn enters_at(&self) -> usize {
+        self.way as usize % 2
+    }
+
+    fn leaves_at(&self) -> usize {
+        1 - self.enters_at()
+    }
 }
 
 impl Tunnels {
@@ -104,8 +115,7 @@ impl Tunnels {
 
     /// Where the gateway stands whose law has its state at `address`.
     pub fn place_of_state(&self, address: usize) -> Option<&str> {
-        let mut gateways = self.tunnels.iter().filter_map(|tunnel| tunnel.gateways.as_ref());
-        gateways.find_map(|gateways| gateways.place_of_state(address))
+        self.tunnels.iter().find_map(|tunnel| tunnel.gateways.place_of_state(address))
     }
 }
 
@@ -122,14 +132,15 @@ impl Tunnel {
     }
 
     fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> (Header, u32) {
-        let (spec, way) = (&self.spec, &mut self.ways[passing.way as usize % 2]);
+        let (spec, end) = (&self.spec, passing.enters_at());
+        let way = &mut self.ways[end];
         self.counted.entered += 1;
         way.sequence = way.sequence.wrapping_add(1);
         let mut ip_id = match spec.mode {
             Mode::Tunnel => way.next_id(spec.ip_id),
             Mode::Transport => inner.ip_id,
         };
-        if spec.role == RoleFrom::Written {
+        if spec.role == RoleFrom::Written && spec.gateways[end].is_some() {
             ip_id = ip_id & !1 | u16::from(way.next_written(spec.memory.unit(passing.flow)));
         }
         let role = match spec.role {
@@ -141,14 +152,12 @@ impl Tunnel {
             flags: abi::PACKET_TUNNELLED | told,
             ip_bytes: spec.encapsulated_bytes(inner.ip_bytes),
             ip_id,
-            outer_ecn: spec.outer_ecn(inner.ecn),
+            outer_ecn: spec.outer_ecn(end, inner.ecn),
             role: role as u8,
             wire: spec.told_wire.unwrap_or(abi::WIRE_NONE as u8),
             ..Header::default()
         };
-        if let Some(gateways) = &mut self.gateways {
-            gateways.encapsulate(passing, inner, feedback, &mut outer);
-        }
+        self.gateways.encapsulate(passing, inner, feedback, &mut outer);
         (outer, way.sequence)
     }
 
@@ -160,7 +169,7 @@ impl Tunnel {
         feedback: Option<&mut FeedbackBytes>,
     ) -> bool {
         let entered_ecn = inner.ecn;
-        let Some(ecn) = self.spec.inner_ecn(entered_ecn, outer.outer_ecn) else {
+        let Some(ecn) = self.spec.inner_ecn(passing.leaves_at(), entered_ecn, outer.outer_ecn) else {
             self.counted.dropped += 1;
             return false;
         };
@@ -171,15 +180,13 @@ impl Tunnel {
         if self.spec.mode == Mode::Transport && self.spec.told_wire == Some(inner.wire) {
             inner.confirmed = 1;
         }
-        if let Some(gateways) = &mut self.gateways {
-            // Routers that were told of the tunnel have no place in its packets to say that they saw one.
-            let seen = Header {
-                ecn: entered_ecn,
-                confirmed: 0,
-                ..*outer
-            };
-            gateways.decapsulate(passing, &seen, inner, feedback);
-        }
+        // Routers that were told of the tunnel have no place in its packets to say that they saw one.
+        let seen = Header {
+            ecn: entered_ecn,
+            confirmed: 0,
+            ..*outer
+        };
+        self.gateways.decapsulate(passing, &seen, inner, feedback);
         true
     }
 

@@ -16,10 +16,11 @@ fn dcp_ew(memory: Memory, role: RoleFrom) -> RunSpec {
     let mut through = tunnel(1, 2);
     (through.memory, through.role) = (memory, role);
     through.told_wire = Some(abi::WIRE_PAIR as u8);
-    through.gateway = Some(GatewaySpec {
+    let gateway = GatewaySpec {
         law,
         params: law.default_params(),
-    });
+    };
+    through.gateways = [Some(gateway.clone()), Some(gateway)];
     let mut spec = vcp(through);
     (spec.flows[0].sender, spec.flows[0].receiver) = (sender("dcp_ew"), receiver("dcp_ew"));
     spec.flows[0].params = spec.flows[0].sender.expect("registered").default_params();
@@ -55,7 +56,7 @@ fn levels_of_a_bottleneck_in_a_tunnel_come_out() {
         assert!((share - in_the_clear).abs() < 0.05, "{share} and {in_the_clear}");
     }
     let mut without = dcp_ew(Memory::Tunnel, RoleFrom::Sequence);
-    without.network.tunnels[0].gateway = None;
+    without.network.tunnels[0].gateways = [None, None];
     // Nothing is loaded before the tunnel: halves of the lowest level read Not-ECT, which no rule marks.
     without.network.links[0].capacity = CapacitySpec::Constant {
         rate_bps: 1_000_000_000,

@@ -124,7 +124,7 @@ fn routers_in_a_tunnel_see_the_outer_header_alone() {
     // routers take all of it for data of a format. Behind the tunnel all of it is back.
     for told in [None, Some(abi::WIRE_VCP as u8)] {
         let mut through = tunnel(1, 2);
-        (through.told_wire, through.ecn) = (told, EcnRule::NoEcn);
+        (through.told_wire, through.ecn) = (told, [EcnRule::NoEcn; 2]);
         let spec = transfers(row(vec![through], "xcp", 1), 40);
         let (flags, wire) = match told {
             None => (TUNNELLED, 0),
@@ -163,16 +163,18 @@ fn routers_in_a_tunnel_see_the_outer_header_alone() {
 #[test]
 fn what_the_role_of_a_packet_is_can_be_chosen() {
     // Goal: the lowest bit of ESP's sequence number from 1 on, of the outer ID, or of one that the gateway writes by
-    // turns; IDs count from somewhere, are random, or zero; each direction has its own.
-    let ids = |ip_id, role, at| -> Vec<(u64, u64)> {
+    // turns, if there is one where the packet enters; IDs count from somewhere, are random, or zero; each direction has
+    // its own.
+    let ids_with = |gateways, ip_id, role, at| -> Vec<(u64, u64)> {
         let mut through = tunnel(1, 2);
-        (through.ip_id, through.role) = (ip_id, role);
+        (through.ip_id, through.role, through.gateways) = (ip_id, role, gateways);
         let calls = shown_at(transfers(row(vec![through], "reno", 1), 30), at);
         calls
             .iter()
             .map(|call| (field(call, "ip_id"), field(call, "role")))
             .collect()
     };
+    let ids = |ip_id, role, at| ids_with(both(&module(1000.0)), ip_id, role, at);
     for at in [2, 3] {
         let counting = ids(IpId::Counting, RoleFrom::Sequence, at);
         let first = counting[0].0;
@@ -189,6 +191,9 @@ fn what_the_role_of_a_packet_is_can_be_chosen() {
         }
         assert!(ids(IpId::Zero, RoleFrom::Id, at).iter().all(|&id| id == (0, 0)));
     }
+    let of_one = |at| ids_with([Some(module(1000.0)), None], IpId::Zero, RoleFrom::Written, at);
+    assert!(of_one(2).iter().any(|&(_, role)| role == 1), "it writes where data enter");
+    assert!(of_one(3).iter().all(|&id| id == (0, 0)), "none is where ACKs enter");
     let starts = [2, 3].map(|at| ids(IpId::Counting, RoleFrom::Id, at)[0].0);
     assert_ne!(starts[0], starts[1], "a start for each direction");
 }
@@ -199,6 +204,7 @@ fn written_roles_take_turns_per_unit_of_memory() {
     let roles = |memory| -> Vec<u64> {
         let mut through = tunnel(1, 2);
         (through.role, through.memory) = (RoleFrom::Written, memory);
+        through.gateways = both(&module(1000.0));
         let calls = shown_at(transfers(row(vec![through], "reno", 2), 30), 2);
         calls.iter().map(|call| field(call, "role")).collect()
     };
@@ -232,20 +238,25 @@ fn marking() -> fadelab_path::spec::RouterSpec {
 #[test]
 fn marks_come_out_of_a_tunnel_as_its_rule_says() {
     // Goal: a router in the tunnel marks the outer field and counts it; the sender hears of it under the rules that
-    // carry it out, and the router cannot mark where the tunnel is not ECN-capable.
-    for (rule, marks, comes_out) in [
-        (EcnRule::Linux, true, true),
-        (EcnRule::Rfc6040, true, true),
-        (EcnRule::None, true, false),
-        (EcnRule::NoEcn, false, false),
-    ] {
-        let mut through = tunnel(1, 2);
-        through.ecn = rule;
-        let (record, echoes) = reductions(through);
-        assert_eq!(record.links_end[2].marked_pkts > 0, marks, "{rule:?}");
-        assert_eq!(echoes > 0, comes_out, "{rule:?}");
-        assert_eq!(record.flows_end[0].ecn_reductions > 0, comes_out, "{rule:?}");
+    // carry it out, and the router cannot mark where the tunnel is not ECN-capable. Of unequal ends the one where a
+    // packet enters decides whether it can be marked, and the one where it leaves whether a mark comes out.
+    let rules = [EcnRule::Linux, EcnRule::Rfc6040, EcnRule::None, EcnRule::NoEcn];
+    for (enters, marks) in rules.into_iter().zip([true, true, true, false]) {
+        for (leaves, carries) in rules.into_iter().zip([true, true, false, false]) {
+            let mut through = tunnel(1, 2);
+            through.ecn = [enters, leaves];
+            let (record, echoes) = reductions(through);
+            let comes_out = marks && carries;
+            assert_eq!(record.links_end[2].marked_pkts > 0, marks, "{enters:?}, {leaves:?}");
+            assert_eq!(echoes > 0, comes_out, "{enters:?}, {leaves:?}");
+            assert_eq!(record.flows_end[0].ecn_reductions > 0, comes_out, "{enters:?}, {leaves:?}");
+        }
     }
+}
+
+/// The same gateway at both ends.
+fn both(gateway: &GatewaySpec) -> [Option<GatewaySpec>; 2] {
+    [Some(gateway.clone()), Some(gateway.clone())]
 }
 
 /// The test-only gateway `module`, which holds the highest code of the last `hold_us`.
@@ -263,7 +274,7 @@ fn a_rule_drops_what_it_cannot_carry_and_counts_it() {
     // they leave, they are counted, and packets and bytes are conserved all the same. Linux's rule lets them by.
     for (rule, drops) in [(EcnRule::Rfc6040, true), (EcnRule::Linux, false)] {
         let mut through = tunnel(1, 2);
-        (through.ecn, through.gateway) = (rule, Some(module(100_000.0)));
+        (through.ecn, through.gateways) = ([rule; 2], both(&module(100_000.0)));
         let mut spec = row(vec![through], "reno", 2);
         spec.network.links[2].router = marking();
         let record = record_of(&spec);
@@ -281,7 +292,7 @@ fn a_rule_drops_what_it_cannot_carry_and_counts_it() {
 /// Codes with which data of each flow arrive, where the queue of link 2 marks packets of the flow that starts first.
 fn arrived_codes(memory: Memory) -> [Vec<u64>; 2] {
     let mut through = tunnel(1, 2);
-    (through.memory, through.gateway) = (memory, Some(module(10_000_000.0)));
+    (through.memory, through.gateways) = (memory, both(&module(10_000_000.0)));
     // Or the router would take nothing for data.
     through.told_wire = Some(abi::WIRE_NONE as u8);
     let mut spec = transfers(row(vec![through], "reno", 2), 20);
@@ -313,15 +324,24 @@ fn a_gateway_has_a_memory_for_the_tunnel_or_for_each_flow() {
 
 #[test]
 fn a_gateway_sees_both_directions() {
-    // Goal: what came out of the tunnel on data goes back through it on ACKs, in the outer header.
-    let mut through = tunnel(1, 2);
-    (through.told_wire, through.gateway) = (Some(abi::WIRE_NONE as u8), Some(module(10_000_000.0)));
-    let mut spec = transfers(row(vec![through], "reno", 1), 20);
-    spec.network.links[2].router = kth(5, 0, 5, MARK);
-    let codes: Vec<u64> = shown_at(spec, 3).iter().map(|call| field(call, "outer_ecn")).collect();
+    // Goal: what came out of the tunnel on data goes back through it on ACKs, in the outer header, whether or not
+    // there is a gateway at the other end; where there is none at this one, ACKs enter as they are.
+    let codes = |gateways| {
+        let mut through = tunnel(1, 2);
+        (through.told_wire, through.gateways) = (Some(abi::WIRE_NONE as u8), gateways);
+        let mut spec = transfers(row(vec![through], "reno", 1), 20);
+        spec.network.links[2].router = kth(5, 0, 5, MARK);
+        let calls = shown_at(spec, 3);
+        calls.iter().map(|call| field(call, "outer_ecn")).collect::<Vec<u64>>()
+    };
+    let [here, none] = [Some(module(10_000_000.0)), None];
+    let at_both = codes(both(here.as_ref().expect("a law")));
     // ECT(0) of the data stands until the mark, with the second flight; its ACKs come to the tunnel after all of it.
-    assert_eq!(codes[..2], [2, 2]);
-    assert!(codes[2..].iter().all(|&code| code == 3), "{codes:?}");
+    assert_eq!(at_both[..2], [2, 2]);
+    assert!(at_both[2..].iter().all(|&code| code == 3), "{at_both:?}");
+    assert_eq!(codes([none.clone(), here.clone()]), at_both);
+    let at_the_other = codes([here, none]);
+    assert!(at_the_other.iter().all(|&code| code == 0), "{at_the_other:?}");
 }
 
 #[test]
@@ -395,15 +415,15 @@ fn codes(spec: RunSpec) -> [usize; 4] {
 fn vcp_loses_high_load_in_a_tunnel_and_a_gateway_carries_it() {
     // Goal: routers that are told of the tunnel write codes there; without a gateway high load never comes out, which
     // is neither congestion nor what the packet said; with one all three codes do.
-    let with = |gateway| {
+    let with = |gateways| {
         let mut through = tunnel(1, 2);
-        (through.told_wire, through.gateway) = (Some(abi::WIRE_VCP as u8), gateway);
+        (through.told_wire, through.gateways) = (Some(abi::WIRE_VCP as u8), gateways);
         codes(vcp(through))
     };
     let law = gateway("vcp").expect("registered");
-    let [_, low, high, overload] = with(None);
+    let [_, low, high, overload] = with([None, None]);
     assert!(low > 0 && high == 0 && overload > 0, "{low} {high} {overload}");
-    let [_, low, high, overload] = with(Some(GatewaySpec {
+    let [_, low, high, overload] = with(both(&GatewaySpec {
         law,
         params: law.default_params(),
     }));
@@ -453,7 +473,8 @@ fn a_run_with_tunnels_repeats_exactly() {
     // Goal: the same seed gives the same record, with random IDs, a gateway and losses; another seed another one.
     let run = |seed| {
         let mut through = tunnel(1, 2);
-        (through.ip_id, through.gateway, through.memory) = (IpId::Random, Some(module(3000.0)), Memory::Flow);
+        (through.ip_id, through.memory) = (IpId::Random, Memory::Flow);
+        through.gateways = both(&module(3000.0));
         let mut spec = row(vec![through], "cubic", 3);
         spec.seed = seed;
         spec.network.links[2].channel = Some(common::random_loss(0.01, 0.01));

@@ -149,11 +149,13 @@ fn record_router(draft: &mut translate::Draft<'_>, kernel: &str) -> Result<(), E
 
 /// The gateway at the other end keeps the program that records nothing.
 fn record_gateway(draft: &mut translate::Draft<'_>, kernel: &str) -> Result<(), Error> {
-    const FAR: usize = 1;
-    let first = draft.plan.tunnels.iter().find(|tunnel| tunnel.gateway.is_some());
-    let (node, planned) = first
-        .and_then(|tunnel| Some((tunnel.ends[FAR], tunnel.gateway.as_ref()?)))
-        .ok_or(Error::NoGatewayToRecord)?;
+    // The far one of a tunnel's two, or the only one that there is.
+    let with_law = |tunnel: &'_ plan::Tunnel| {
+        let end = [1, 0].into_iter().find(|&end| tunnel.gateways[end].is_some())?;
+        Some((tunnel.ends[end], tunnel.gateways[end].clone()?))
+    };
+    let first = draft.plan.tunnels.iter().find_map(with_law);
+    let (node, planned) = first.ok_or(Error::NoGatewayToRecord)?;
     let (_, spec) = *draft
         .gateways
         .iter()

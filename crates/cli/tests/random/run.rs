@@ -203,16 +203,15 @@ fn used(plan: &Plan) -> Vec<String> {
         used.extend(link.layer.reorder.map(|_| "reorder".to_owned()));
     }
     for tunnel in &spec.network.tunnels {
-        used.push(kind("ecn rule", &tunnel.ecn));
+        used.extend(tunnel.ecn.iter().map(|rule| kind("ecn rule", rule)));
         used.push(kind("cipher", &tunnel.cipher));
         used.push(kind("role", &tunnel.role));
         used.push(kind("mode", &tunnel.mode));
-        used.extend(
-            tunnel
-                .gateway
-                .as_ref()
-                .map(|gateway| format!("gateway {}", gateway.law.name())),
-        );
+        let gateways = tunnel.gateways.iter().flatten();
+        used.extend(gateways.map(|gateway| format!("gateway {}", gateway.law.name())));
+        if tunnel.gateways[0].is_some() != tunnel.gateways[1].is_some() {
+            used.push("a gateway at one end".to_owned());
+        }
         used.extend(tunnel.told_wire.map(|_| "routers that are told".to_owned()));
     }
     used.sort();

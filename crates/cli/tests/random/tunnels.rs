@@ -61,15 +61,25 @@ fn keys(draw: &mut Draw, text: &mut Text) {
     for (key, values) in [
         ("ecn", &["linux", "rfc6040", "noecn", "none"][..]),
         ("memory", &["tunnel", "flow"]),
-        ("law", &laws()),
+        ("law", &laws("auto")),
     ] {
         if draw.one_in(2) && !is_transport {
             text.text(key, draw.pick(values));
         }
     }
+    // Ends that are unequal.
+    for (key, values) in [
+        ("ecn_to", &["linux", "rfc6040", "noecn", "none", "same"][..]),
+        ("law_to", &laws("same")),
+    ] {
+        if draw.one_in(4) && !is_transport {
+            text.text(key, draw.pick(values));
+        }
+    }
 }
 
-fn laws() -> Vec<&'static str> {
+/// What names the law of a gateway, most often `often`.
+fn laws(often: &'static str) -> Vec<&'static str> {
     let named = gateways().iter().map(Gateway::name);
-    ["none", "auto", "auto"].into_iter().chain(named).collect()
+    ["none", often, often].into_iter().chain(named).collect()
 }

@@ -96,6 +96,46 @@ fn a_kernels_gateways_carry_each_half() {
     });
 }
 
+/// What is set besides the ready-made scenario, and the totals of a run with it: packets that queues dropped, that
+/// routers marked, and reductions for ECN at hosts.
+fn totals(scratch: &Scratch, out: &str, sets: &[&str]) -> [f64; 3] {
+    let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
+    let output = ready_made(scratch, out, &sets);
+    assert!(output.status.success(), "{out}: {}", said(&output));
+    let total = |name: &str, of: &str| column(scratch, &format!("{out}/csv/{name}.csv"), of).iter().sum();
+    [
+        total("runs", "dropped_full_pkts") + total("runs", "dropped_law_pkts"),
+        total("runs", "marked_pkts"),
+        total("flow_totals", "ecn_reductions"),
+    ]
+}
+
+#[test]
+fn ends_may_be_unequal() {
+    // Goal: the gateway that carries the load of routers in the tunnel is the one where data leave it: without it hosts
+    // of DCP-EW overrun the queue inside, and without the other one they do not. With the flag `noecn` at one end, RED
+    // cannot mark where packets enter there, and its marks do not come out where they leave there.
+    if !possible("6.1") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let red = ["flow.law=reno+red", "transport.ecn=true", "run.duration=12 s"];
+    let run = |out: &str, sets: &[&str]| totals(&scratch, out, sets);
+    let with_red = |out: &str, rules: &[&str]| run(out, &[&red[..], rules].concat());
+    std::thread::scope(|scope| {
+        let [no_far, no_near, no_marks, none_out] = [
+            scope.spawn(|| run("no-far", &["tunnel.vpn.law_to=none"])),
+            scope.spawn(|| run("no-near", &["tunnel.vpn.law=none", "tunnel.vpn.law_to=dcp_ew"])),
+            scope.spawn(|| with_red("no-marks", &["tunnel.vpn.ecn=noecn", "tunnel.vpn.ecn_to=linux"])),
+            scope.spawn(|| with_red("none-out", &["tunnel.vpn.ecn_to=noecn"])),
+        ]
+        .map(|run| run.join().expect("its own assertions hold"));
+        assert!(no_far[0] > 100.0 && no_near[0] < 1.0, "{no_far:?}, {no_near:?}");
+        assert!(no_marks[1] < 1.0 && no_marks[0] > 0.0, "{no_marks:?}");
+        assert!(none_out[1] > 10.0 && none_out[2] < 1.0, "{none_out:?}");
+    });
+}
+
 #[test]
 fn what_the_kernels_ipsec_lacks_is_refused() {
     // Goal: rules, memories and ends that no gateway in a kernel has are refused by their key before a guest boots,
@@ -103,6 +143,11 @@ fn what_the_kernels_ipsec_lacks_is_refused() {
     let scratch = Scratch::new();
     let cases = [
         ("tunnel.vpn.ecn=rfc6040", "`tunnel.vpn.ecn`", "\"linux\" and \"noecn\""),
+        (
+            "tunnel.vpn.ecn_to=rfc6040",
+            "`tunnel.vpn.ecn_to`",
+            "\"linux\" and \"noecn\"",
+        ),
         ("tunnel.vpn.memory=flow", "`tunnel.vpn.memory`", "set \"tunnel\""),
         (
             "tunnel.vpn.from=left",

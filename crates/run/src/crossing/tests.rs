@@ -14,12 +14,12 @@ fn tunnel(name: &str, from: NodeId, to: NodeId) -> TunnelSpec {
         mode: Mode::Tunnel,
         outer: Family::Ipv4,
         cipher: Cipher::AesGcm,
-        ecn: EcnRule::Linux,
+        ecn: [EcnRule::Linux; 2],
         ip_id: IpId::Counting,
         role: RoleFrom::Sequence,
         memory: Memory::Tunnel,
         told_wire: None,
-        gateway: None,
+        gateways: [None, None],
     }
 }
 

@@ -10,12 +10,12 @@ fn tunnel(mode: Mode, outer: Family, cipher: Cipher) -> TunnelSpec {
         mode,
         outer,
         cipher,
-        ecn: EcnRule::Linux,
+        ecn: [EcnRule::Linux; 2],
         ip_id: IpId::Counting,
         role: RoleFrom::Id,
         memory: Memory::Tunnel,
         told_wire: None,
-        gateway: None,
+        gateways: [None, None],
     }
 }
 

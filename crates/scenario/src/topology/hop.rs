@@ -11,7 +11,7 @@ use fadelab_path::trace::{Trace, TraceRules};
 use super::changes::{self, RATE_CHANGES, RATE_CHANGES_BACK};
 use super::trace_rules::{self, TRACE_RULES};
 use crate::channel::Channel;
-use crate::document::{Place, Raw, quoted};
+use crate::document::{Place, quoted};
 use crate::error::Refusal;
 use crate::key::{
     Absent::{Is, Needed, Nothing},
@@ -21,6 +21,7 @@ use crate::kind::Kind;
 use crate::reader::Reader;
 use crate::trace::Traces;
 use crate::unit::{BufferSize, Duration, Rate, Scalar, positive};
+use crate::value::Same;
 
 /// The keys of a link, and of its link back.
 pub(crate) const KEYS: &[Key] = &[
@@ -212,33 +213,6 @@ pub fn rate_bps(capacity: &CapacitySpec) -> u64 {
         CapacitySpec::Constant { rate_bps } => *rate_bps,
         CapacitySpec::Changing(rates) => rates.first_bps(),
         CapacitySpec::Trace(trace) => trace.rate_bps_mean(),
-    }
-}
-
-/// A value, or that of the other direction.
-#[derive(Clone, Copy)]
-pub(super) enum Same<T> {
-    Same,
-    Own(T),
-}
-
-impl<T: Scalar> Scalar for Same<T> {
-    const KIND: Kind = Kind::Or(&T::KIND, "same");
-
-    fn read(raw: &Raw) -> Result<Self, String> {
-        match raw {
-            Raw::Text(text) if text == "same" => Ok(Self::Same),
-            _ => T::read(raw)
-                .map(Self::Own)
-                .map_err(|why| format!("{why}, or \"same\" as forward")),
-        }
-    }
-
-    fn shown(&self) -> String {
-        match self {
-            Self::Same => quoted("same"),
-            Self::Own(value) => value.shown(),
-        }
     }
 }
 

@@ -123,11 +123,10 @@ pub(super) fn ends_of(spec: &RunSpec, route: &[LinkId]) -> Vec<End> {
 /// What an end remembers of a direction: numbers and IDs where packets enter, and the memory of a gateway's law.
 fn memory_of(tunnel: &TunnelSpec, is_backward: bool, is_exit: bool) -> Option<usize> {
     let of_direction = 2 * usize::from(is_backward) + usize::from(is_exit);
-    match &tunnel.gateway {
-        // The end at `from` is where packets enter the one way and leave on the other.
-        Some(gateway) if gateway.law.flags() & abi::GATEWAY_DIRECTIONS_APART == 0 => {
-            Some(usize::from(is_backward != is_exit))
-        }
+    // The end at `from` is where packets enter the one way and leave on the other.
+    let end = usize::from(is_backward != is_exit);
+    match &tunnel.gateways[end] {
+        Some(gateway) if gateway.law.flags() & abi::GATEWAY_DIRECTIONS_APART == 0 => Some(end),
         None if is_exit => None,
         _ => Some(of_direction),
     }

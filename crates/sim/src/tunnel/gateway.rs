@@ -5,23 +5,24 @@ use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_phy::random::Stream;
 use fadelab_run::network::NodeId;
 use fadelab_run::spec::RunSpec;
-use fadelab_run::tunnel::{Memory, TunnelSpec};
+use fadelab_run::tunnel::{GatewaySpec, Memory, TunnelSpec};
 
 use super::Passing;
 
 const NS_PER_US: u64 = 1000;
 
-/// A law and its memories: of each end for both directions, one for the tunnel or one for each flow in it.
+/// The gateways at both ends of a tunnel, where there are any.
 #[derive(Debug)]
 pub(super) struct Gateways {
-    law: &'static Gateway,
-    params: Params,
     memory: Memory,
-    ends: [End; 2],
+    ends: [Option<End>; 2],
 }
 
+/// A law and its memories, each for both directions: one for the tunnel or one for each flow in it.
 #[derive(Debug)]
 struct End {
+    law: &'static Gateway,
+    params: Params,
     place: String,
     /// What a new memory is told, but for time and random word.
     tunnel: abi::Tunnel,
@@ -31,17 +32,18 @@ struct End {
 }
 
 impl Gateways {
-    /// Those of tunnel number `number`, if it has a law.
-    pub fn of(spec: &RunSpec, number: usize) -> Option<Self> {
+    /// Those of tunnel number `number`.
+    pub fn of(spec: &RunSpec, number: usize) -> Self {
         let tunnel = &spec.network.tunnels[number];
-        let gateway = tunnel.gateway.as_ref()?;
         let before = &spec.network.tunnels[..number];
-        Some(Self {
-            law: gateway.law,
-            params: gateway.params.clone(),
+        let end = |end: usize| {
+            let gateway = tunnel.gateways[end].as_ref()?;
+            Some(End::new(spec, gateway, (tunnel, before), [tunnel.from, tunnel.to][end]))
+        };
+        Self {
             memory: tunnel.memory,
-            ends: [tunnel.from, tunnel.to].map(|node| End::new(spec, tunnel, before, node)),
-        })
+            ends: [end(0), end(1)],
+        }
     }
 
     /// A packet enters: `outer` as the rule for the ECN field made it. The law may write that field alone.
@@ -52,7 +54,10 @@ impl Gateways {
         feedback: Option<&FeedbackBytes>,
         outer: &mut Header,
     ) {
-        let state = self.ends[passing.way as usize % 2].state(self.law, &self.params, self.memory, passing);
+        let Some(end) = &mut self.ends[passing.enters_at()] else {
+            return;
+        };
+        let (state, law, params) = end.state(self.memory, passing);
         // The gateway has both headers before it, of which routers see one.
         let mut written = shown(
             &Header {
@@ -62,7 +67,7 @@ impl Gateways {
             None,
         );
         let (inner, now_us) = (shown(inner, feedback), passing.now_ns / NS_PER_US);
-        self.law.encapsulate(state, &self.params, now_us, &inner, &mut written);
+        law.encapsulate(state, params, now_us, &inner, &mut written);
         outer.outer_ecn = written.outer_ecn;
     }
 
@@ -74,10 +79,13 @@ impl Gateways {
         inner: &mut Header,
         feedback: Option<&mut FeedbackBytes>,
     ) {
-        let state = self.ends[1 - passing.way as usize % 2].state(self.law, &self.params, self.memory, passing);
+        let Some(end) = &mut self.ends[passing.leaves_at()] else {
+            return;
+        };
+        let (state, law, params) = end.state(self.memory, passing);
         let mut written = shown(inner, feedback.as_deref());
         let (outer, now_us) = (shown(outer, None), passing.now_ns / NS_PER_US);
-        self.law.decapsulate(state, &self.params, now_us, &outer, &mut written);
+        law.decapsulate(state, params, now_us, &outer, &mut written);
         (inner.ecn, inner.outer_ecn, inner.confirmed) = (written.ecn, written.ecn, written.confirmed);
         if let Some(feedback) = feedback {
             *feedback = written.feedback;
@@ -87,19 +95,21 @@ impl Gateways {
     /// The end whose law has its memory at `address`.
     pub fn place_of_state(&self, address: usize) -> Option<&str> {
         let has = |end: &&End| end.states.iter().flatten().any(|state| state.address() == address);
-        self.ends.iter().find(has).map(|end| end.place.as_str())
+        self.ends.iter().flatten().find(has).map(|end| end.place.as_str())
     }
 }
 
 impl End {
     /// The end of a tunnel at a node, which has others `before` it.
-    fn new(spec: &RunSpec, tunnel: &TunnelSpec, before: &[TunnelSpec], node: NodeId) -> Self {
+    fn new(spec: &RunSpec, gateway: &GatewaySpec, (tunnel, before): (&TunnelSpec, &[TunnelSpec]), node: NodeId) -> Self {
         let place = format!(
             "tunnel {} at node {}",
             tunnel.name, spec.network.nodes[node as usize].name
         );
         let is_here = |other: &&TunnelSpec| other.from == node || other.to == node;
         Self {
+            law: gateway.law,
+            params: gateway.params.clone(),
             random: Stream::new(spec.seed, &place),
             tunnel: abi::Tunnel {
                 number: before.iter().filter(is_here).count() as u32,
@@ -111,14 +121,14 @@ impl End {
         }
     }
 
-    /// The memory for a packet.
-    fn state(&mut self, law: &Gateway, params: &Params, memory: Memory, passing: &Passing) -> &mut State {
+    /// The memory for a packet, and whose it is.
+    fn state(&mut self, memory: Memory, passing: &Passing) -> (&mut State, &'static Gateway, &Params) {
         let unit = memory.unit(passing.flow);
         if self.states.len() <= unit {
             self.states.resize_with(unit + 1, || None);
         }
-        let (place, random) = (&self.place, &mut self.random);
-        self.states[unit].get_or_insert_with(|| {
+        let (law, params, place, random) = (self.law, &self.params, &self.place, &mut self.random);
+        let state = self.states[unit].get_or_insert_with(|| {
             let tunnel = abi::Tunnel {
                 random: random.next_u64() as u32,
                 now_us: passing.now_ns / NS_PER_US,
@@ -127,7 +137,8 @@ impl End {
             let mut state = law.new_state();
             guard::in_place(|| place.clone(), || law.init(&mut state, params, &tunnel));
             state
-        })
+        });
+        (state, law, params)
     }
 }
 

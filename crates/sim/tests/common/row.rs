@@ -49,12 +49,12 @@ pub fn tunnel(from: u32, to: u32) -> TunnelSpec {
         mode: Mode::Tunnel,
         outer: Family::Ipv4,
         cipher: Cipher::AesGcm,
-        ecn: EcnRule::Linux,
+        ecn: [EcnRule::Linux; 2],
         ip_id: IpId::Counting,
         role: RoleFrom::Sequence,
         memory: Memory::Tunnel,
         told_wire: None,
-        gateway: None,
+        gateways: [None, None],
     }
 }
 

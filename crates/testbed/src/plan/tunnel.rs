@@ -21,15 +21,15 @@ pub struct Tunnel {
     pub inside: Vec<Inside>,
     pub outer: Family,
     pub cipher: Cipher,
-    /// Whether the ECN field stays outside (the flag `noecn` of an SA).
-    pub noecn: bool,
+    /// Whether the ECN field stays outside at either end (the flag `noecn` of its SAs).
+    pub noecn: [bool; 2],
     /// Whether outer headers may be fragmented, and so have an ID of their own (the flag `nopmtudisc`).
     pub has_ids: bool,
     pub role: RoleFrom,
     /// Links whose routers are told of it.
     pub told: Vec<u32>,
-    /// The law of its gateways.
-    pub gateway: Option<GatewayObject>,
+    /// The laws of the gateways at its ends.
+    pub gateways: [Option<GatewayObject>; 2],
 }
 
 /// A direction of a flow that is in a tunnel.

@@ -118,7 +118,7 @@ pub fn gateways(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<(u
         let ends = plan.ending_at(node);
         let Some((law, cipher)) = ends.iter().find_map(|&(tunnel, end)| {
             let tunnel = &plan.tunnels[tunnel];
-            Some((tunnel.gateway.as_ref()?, tunnel.cable(end)?))
+            Some((tunnel.gateways[end].as_ref()?, tunnel.cable(end)?))
         }) else {
             continue;
         };

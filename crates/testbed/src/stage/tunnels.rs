@@ -48,19 +48,19 @@ pub fn commands(plan: &Plan, node: usize) -> String {
             "addr add {} dev lo{nodad}",
             outer_address(tunnel.outer, number, end)
         );
-        states(&mut text, number, tunnel);
+        states(&mut text, number, tunnel, end);
         policies(&mut text, number, tunnel, end);
     }
     text
 }
 
-/// Both directions, at either end.
-fn states(text: &mut String, number: usize, tunnel: &Tunnel) {
+/// Both directions, as an end has them.
+fn states(text: &mut String, number: usize, tunnel: &Tunnel, end: usize) {
     let mut flags = String::new();
     // What is inside is of another family than the header outside.
     let is_mixed = tunnel.outer == Family::Ipv6;
     for (is_set, flag) in [
-        (tunnel.noecn, "noecn"),
+        (tunnel.noecn[end], "noecn"),
         (tunnel.has_ids, "nopmtudisc"),
         (is_mixed, "af-unspec"),
     ] {
@@ -118,7 +118,7 @@ pub fn seen(plan: &Plan, number: usize, end: usize) -> gateway::Tunnel {
     gateway::Tunnel {
         out: way(plan, number, end),
         role: role(tunnel),
-        copies_ce: !tunnel.noecn,
+        copies_ce: !tunnel.noecn[end],
         outer_bytes: outer_bytes(tunnel.outer, tunnel.cipher),
     }
 }

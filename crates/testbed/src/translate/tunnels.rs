@@ -36,11 +36,11 @@ pub fn of(spec: &RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Transla
             inside: Vec::new(),
             outer: tunnel.outer,
             cipher: tunnel.cipher,
-            noecn: noecn(tunnel)?,
+            noecn: [noecn(tunnel, 0)?, noecn(tunnel, 1)?],
             has_ids: has_ids(tunnel)?,
             role: tunnel.role,
             told: told(spec, tunnel, number),
-            gateway: gateway(tunnel, &mut gateways)?,
+            gateways: [gateway(tunnel, 0, &mut gateways)?, gateway(tunnel, 1, &mut gateways)?],
         };
         tunnels.push(translated);
     }
@@ -55,13 +55,13 @@ fn refused(tunnel: &str, key: &str, why: impl Into<String>) -> Error {
     none(&format!("tunnel.{tunnel}.{key}"), why)
 }
 
-fn noecn(tunnel: &TunnelSpec) -> Result<bool, Error> {
-    match tunnel.ecn {
+fn noecn(tunnel: &TunnelSpec, end: usize) -> Result<bool, Error> {
+    match tunnel.ecn[end] {
         EcnRule::Linux => Ok(false),
         EcnRule::NoEcn => Ok(true),
         EcnRule::Rfc6040 | EcnRule::None => Err(refused(
             &tunnel.name,
-            "ecn",
+            ["ecn", "ecn_to"][end],
             "Linux's IPsec has the rules \"linux\" and \"noecn\" alone",
         )),
     }
@@ -104,9 +104,10 @@ fn told(spec: &RunSpec, tunnel: &TunnelSpec, number: usize) -> Vec<u32> {
 /// Gateways with the same law and parameters share an object.
 fn gateway<'a>(
     tunnel: &'a TunnelSpec,
+    end: usize,
     gateways: &mut Vec<(String, &'a GatewaySpec)>,
 ) -> Result<Option<GatewayObject>, Error> {
-    let Some(gateway) = &tunnel.gateway else {
+    let Some(gateway) = &tunnel.gateways[end] else {
         return Ok(None);
     };
     let law = gateway.law;
@@ -187,7 +188,7 @@ fn check_ends(spec: &RunSpec, tunnels: &[Tunnel], number: usize, tunnel: &Tunnel
         let here = |other: &&Tunnel| other.ends.contains(&tunnel.ends[end]);
         for other in tunnels[..number].iter().filter(here) {
             let other_end = usize::from(other.ends[1] == tunnel.ends[end]);
-            if other.cable(other_end) != tunnel.cable(end) || other.gateway != tunnel.gateway {
+            if other.cable(other_end) != tunnel.cable(end) || other.gateways[other_end] != tunnel.gateways[end] {
                 let why = format!(
                     "at {node} it shares a gateway with tunnel {}, so both need the same link and the same law there",
                     other.name
