@@ -109,7 +109,7 @@ keys! {
     LAW_TO: String = Declared::new(
         "law_to",
         Is("\"same\""),
-        "law of the gateway at `to`, where it has another one or \"none\"; `[tunnel.NAME.params_to]` has its parameters",
+        "law of the gateway at `to`, where it is another one or missing; `[tunnel.NAME.params_to]` has its parameters",
     )
         .of_kind(Kind::Or(&Kind::Or(&Kind::Name, NO_LAW), SAME));
     MEMORY: Memory =
@@ -248,7 +248,12 @@ fn told_wire(reader: &mut Reader<'_>, table: &str, auto: Auto) -> Result<Option<
 /// The law at `from`, and that at `to`: the same with the same parameters, but for what is given of its own.
 fn gateways(reader: &mut Reader<'_>, table: &str, auto: Auto) -> Result<[Option<GatewaySpec>; 2], Refusal> {
     let word = reader.take(table, &LAW)?;
-    let first = gateway(reader, (&LAW.key.path(table), &format!("{table}.{PARAMS}")), &word, auto)?;
+    let first = gateway(
+        reader,
+        (&LAW.key.path(table), &format!("{table}.{PARAMS}")),
+        &word,
+        auto,
+    )?;
     let word_to = reader.take(table, &LAW_TO)?;
     let params_to = format!("{table}.{PARAMS_TO}");
     let second = match word_to.as_str() {

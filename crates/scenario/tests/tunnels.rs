@@ -93,7 +93,10 @@ fn the_law_of_a_run_may_choose_the_gateway() {
         .iter()
         .map(|run| {
             let wan = &run.spec.network.tunnels[0];
-            (wan.gateways[1].as_ref().map(|gateway| gateway.law.name()), wan.told_wire)
+            (
+                wan.gateways[1].as_ref().map(|gateway| gateway.law.name()),
+                wan.told_wire,
+            )
         })
         .collect();
     let expected = [
@@ -108,7 +111,9 @@ fn the_law_of_a_run_may_choose_the_gateway() {
     // A parameter of the one law is none of the others.
     let with_params = format!("{text}[tunnel.wan.params]\ncode = 'nine'\n");
     let plan = parsed(&with_params, &["flow.law=dcp_ew"]).unwrap_or_else(|refusal| panic!("{refusal}"));
-    let gateway = plan.runs[0].spec.network.tunnels[0].gateways[0].as_ref().expect("a law");
+    let gateway = plan.runs[0].spec.network.tunnels[0].gateways[0]
+        .as_ref()
+        .expect("a law");
     assert_eq!(gateway.params.values()[0], 1);
     let plan = parsed(&with_params, &["flow.law=cubic"]).unwrap_or_else(|refusal| panic!("{refusal}"));
     assert!(plan.runs[0].spec.network.tunnels[0].gateways[0].is_none());
@@ -190,27 +195,42 @@ fn the_end_at_to_may_be_unlike_the_other() {
         let again = parse(plan.text.as_bytes(), "r.toml", Path::new(""), &Options::default()).expect("it reads back");
         assert_eq!(again.text, plan.text, "{more}");
         let ends = |wan: &TunnelSpec| {
-            wan.gateways.clone().map(|gateway| gateway.map(|of| (of.law.name(), of.params.values()[0])))
+            wan.gateways
+                .clone()
+                .map(|gateway| gateway.map(|of| (of.law.name(), of.params.values()[0])))
         };
-        plan.runs.iter().map(|run| ends(&run.spec.network.tunnels[0])).collect::<Vec<_>>()
+        plan.runs
+            .iter()
+            .map(|run| ends(&run.spec.network.tunnels[0]))
+            .collect::<Vec<_>>()
     };
     let (vcp, pair) = (Some(("vcp", 1)), Some(("dcp_ew", 0)));
     assert_eq!(of("law = 'vcp'", &[]), [[vcp, vcp]]);
     assert_eq!(of("law = 'vcp'\nlaw_to = 'none'", &[]), [[vcp, None]]);
     assert_eq!(of("law_to = 'vcp'", &[]), [[None, vcp]]);
     assert_eq!(of("law = 'vcp'\nlaw_to = 'dcp_ew'", &[]), [[vcp, pair]]);
-    assert_eq!(of("law = 'vcp'\nparams_to = {confirm = false}", &[]), [[vcp, Some(("vcp", 0))]]);
+    assert_eq!(
+        of("law = 'vcp'\nparams_to = {confirm = false}", &[]),
+        [[vcp, Some(("vcp", 0))]]
+    );
     assert_eq!(
         of("law = 'vcp'\nparams = {confirm = false}", &[]),
         [[Some(("vcp", 0)); 2]],
         "parameters are of both"
     );
-    assert_eq!(of("law = 'auto'\nlaw_to = 'none'", &["flow.law=dcp_ew"]), [[pair, None]]);
+    assert_eq!(
+        of("law = 'auto'\nlaw_to = 'none'", &["flow.law=dcp_ew"]),
+        [[pair, None]]
+    );
     let swept = of("law = 'vcp'\nlaw_to = ['same', 'none', 'dcp_ew']", &[]);
     assert_eq!(swept, [[vcp, vcp], [vcp, None], [vcp, pair]]);
     for (more, key, why) in [
         ("law_to = 'reno'", "law_to", "`law_to = \"same\"`"),
-        ("law = 'vcp'\nlaw_to = 'none'\nparams_to = {confirm = true}", "params_to", "law_to"),
+        (
+            "law = 'vcp'\nlaw_to = 'none'\nparams_to = {confirm = true}",
+            "params_to",
+            "law_to",
+        ),
         ("ecn_to = 'rfc3168'", "ecn_to", "or \"same\""),
         ("mode = 'transport'\nlaw_to = 'vcp'", "law_to", "no gateway"),
         ("mode = 'transport'\necn_to = 'none'", "ecn_to", "their own IP header"),

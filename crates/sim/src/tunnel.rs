@@ -115,7 +115,9 @@ impl Tunnels {
 
     /// Where the gateway stands whose law has its state at `address`.
     pub fn place_of_state(&self, address: usize) -> Option<&str> {
-        self.tunnels.iter().find_map(|tunnel| tunnel.gateways.place_of_state(address))
+        self.tunnels
+            .iter()
+            .find_map(|tunnel| tunnel.gateways.place_of_state(address))
     }
 }
 

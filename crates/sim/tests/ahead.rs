@@ -255,9 +255,8 @@ fn random_tunnel(from: u32, to: u32, law: &str, one_of: &mut impl FnMut(&[u64]) 
         mode: Mode::Tunnel,
         outer: Family::Ipv4,
         cipher: [Cipher::AesGcm, Cipher::Null][one_of(&[0, 1]) as usize],
-        ecn: [0, 1].map(|_| {
-            [EcnRule::Linux, EcnRule::Rfc6040, EcnRule::NoEcn, EcnRule::None][one_of(&[0, 1, 2, 3]) as usize]
-        }),
+        ecn: [0, 1]
+            .map(|_| [EcnRule::Linux, EcnRule::Rfc6040, EcnRule::NoEcn, EcnRule::None][one_of(&[0, 1, 2, 3]) as usize]),
         ip_id: [IpId::Counting, IpId::Random][one_of(&[0, 1]) as usize],
         role: [RoleFrom::Id, RoleFrom::Sequence, RoleFrom::Written][one_of(&[0, 1, 2]) as usize],
         memory: [Memory::Tunnel, Memory::Flow][one_of(&[0, 1]) as usize],

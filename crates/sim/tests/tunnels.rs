@@ -192,7 +192,10 @@ fn what_the_role_of_a_packet_is_can_be_chosen() {
         assert!(ids(IpId::Zero, RoleFrom::Id, at).iter().all(|&id| id == (0, 0)));
     }
     let of_one = |at| ids_with([Some(module(1000.0)), None], IpId::Zero, RoleFrom::Written, at);
-    assert!(of_one(2).iter().any(|&(_, role)| role == 1), "it writes where data enter");
+    assert!(
+        of_one(2).iter().any(|&(_, role)| role == 1),
+        "it writes where data enter"
+    );
     assert!(of_one(3).iter().all(|&id| id == (0, 0)), "none is where ACKs enter");
     let starts = [2, 3].map(|at| ids(IpId::Counting, RoleFrom::Id, at)[0].0);
     assert_ne!(starts[0], starts[1], "a start for each direction");
@@ -249,7 +252,11 @@ fn marks_come_out_of_a_tunnel_as_its_rule_says() {
             let comes_out = marks && carries;
             assert_eq!(record.links_end[2].marked_pkts > 0, marks, "{enters:?}, {leaves:?}");
             assert_eq!(echoes > 0, comes_out, "{enters:?}, {leaves:?}");
-            assert_eq!(record.flows_end[0].ecn_reductions > 0, comes_out, "{enters:?}, {leaves:?}");
+            assert_eq!(
+                record.flows_end[0].ecn_reductions > 0,
+                comes_out,
+                "{enters:?}, {leaves:?}"
+            );
         }
     }
 }

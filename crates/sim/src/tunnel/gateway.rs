@@ -101,7 +101,12 @@ impl Gateways {
 
 impl End {
     /// The end of a tunnel at a node, which has others `before` it.
-    fn new(spec: &RunSpec, gateway: &GatewaySpec, (tunnel, before): (&TunnelSpec, &[TunnelSpec]), node: NodeId) -> Self {
+    fn new(
+        spec: &RunSpec,
+        gateway: &GatewaySpec,
+        (tunnel, before): (&TunnelSpec, &[TunnelSpec]),
+        node: NodeId,
+    ) -> Self {
         let place = format!(
             "tunnel {} at node {}",
             tunnel.name, spec.network.nodes[node as usize].name
