@@ -45,7 +45,7 @@ const ALL: [&str; 14] = [
     "topology.nodes = ['a', 'b']\nlink.n = {from = 'a', to = 'b', rate = '1 Mbit/s', delay = '1 ms'}\n\
      tunnel.n = {from = 'a', to = 'b'}\nflow = {from = 'a', to = 'b'}",
     "topology.nodes = ['a', 'b']\nlink.n = {from = 'a', to = 'b', rate = '1 Mbit/s', delay = '1 ms'}\n\
-     tunnel.n = {from = 'a', to = 'b', law = 'vcp', params = {confirm = false},\n\
+     tunnel.n = {from = 'a', to = 'b', law = 'vcp', params = {confirm = false}, \
      params_to = {confirm = true}}\nflow = {from = 'a', to = 'b'}",
 ];
 
