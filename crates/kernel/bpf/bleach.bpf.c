@@ -147,7 +147,7 @@ ALWAYS_INLINE u32 bleach_of(struct __sk_buff *skb, const struct packet *packet)
 	struct outer outer = {};
 
 	outer_take(skb, packet, &outer);
-	return outer.number ? OURS : bleach_search(skb, packet);
+	return outer.number || outer.fragment_of ? OURS : bleach_search(skb, packet);
 }
 
 ALWAYS_INLINE int bleach(struct __sk_buff *skb, u32 link_bytes)

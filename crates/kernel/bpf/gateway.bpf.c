@@ -67,6 +67,7 @@ struct gateway_counters {
 	u64 came[4];    /* by the outer ECN field with which they came out of the tunnel */
 	u64 changed[4]; /* by the ECN field that they left with, where the law changed it */
 	u64 joined;     /* super-packets with the law's option, both ways: they are for no half */
+	u64 fragments;  /* of ESP that came, which are for none, too */
 };
 
 struct gateway {
@@ -276,6 +277,25 @@ ALWAYS_INLINE int came(struct __sk_buff *skb, const struct packet *packet, const
 	return TC_ACT_UNSPEC;
 }
 
+/*
+ * A router in the tunnel cut a packet behind one that had marked it, so that each part bears the mark, and the kernel
+ * would take a half 11 on any of them for a congestion mark (RFC 3168 section 5.3). The whole is for no half: which one
+ * the mark was of stands in the first part alone.
+ */
+ALWAYS_INLINE int fragment(struct __sk_buff *skb, const struct packet *packet, u32 number)
+{
+	struct gateway *g = bpf_map_lookup_elem(&gateway_map, &number);
+
+	if (!g)
+		return TC_ACT_UNSPEC;
+	bpf_spin_lock(&g->lock);
+	g->counters.fragments++;
+	bpf_spin_unlock(&g->lock);
+	if (packet->ecn)
+		packet_set_ecn(skb, packet, LAW_ECN_NOT_ECT);
+	return TC_ACT_UNSPEC;
+}
+
 ALWAYS_INLINE void count_left(struct gateway *g, const struct seen *seen, u32 outer_ecn)
 {
 	g->counters.left++;
@@ -334,6 +354,8 @@ ALWAYS_INLINE int in(struct __sk_buff *skb, u32 link_bytes)
 		return leave(skb, &seen, bits);
 	}
 	outer_take(skb, &seen.packet, &outer);
+	if (outer.fragment_of)
+		return fragment(skb, &seen.packet, outer.fragment_of);
 	return outer.number ? came(skb, &seen.packet, &outer) : TC_ACT_UNSPEC;
 }
 
@@ -383,7 +405,7 @@ ALWAYS_INLINE int guard(struct __sk_buff *skb, u32 link_bytes)
 		return TC_ACT_UNSPEC;
 	outer_take(skb, &packet, &outer);
 	cleared = bpf_map_lookup_elem(&guard_map, &key);
-	if (!outer.number || !cleared)
+	if ((!outer.number && !outer.fragment_of) || !cleared)
 		return TC_ACT_UNSPEC;
 	packet_set_ecn(skb, &packet, LAW_ECN_NOT_ECT);
 	__sync_fetch_and_add(cleared, 1);

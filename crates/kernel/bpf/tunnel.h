@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Packets of the tunnels that the operator named, as whoever sees only their outer header knows them: ESP (RFC 4303)
- * between two addresses, over IPv4 or IPv6, without a UDP header. A fragment of one is nobody's.
+ * between two addresses, over IPv4 or IPv6, without a UDP header. A fragment of one is for no half.
  */
 #ifndef FADELAB_TUNNEL_H
 #define FADELAB_TUNNEL_H
@@ -41,23 +41,26 @@ struct {
 
 /* What an outer header says. */
 struct outer {
-	u32 number; /* of its tunnel; 0: it is of none that was named */
+	u32 number;      /* of its tunnel; 0: it is of none that was named */
+	u32 fragment_of; /* the same, of a fragment of IPv4, whose number is 0 */
 	u32 role_from;
 	u32 role;
 	u32 has_role;
 };
 
-/* Whether a packet is whole and ESP; if so, its addresses and where ESP's header stands. */
-ALWAYS_INLINE u32 outer_addresses(struct __sk_buff *skb, const struct packet *packet, struct tunnel_key *key)
+/* Whether a packet is ESP; if so, its addresses and where ESP's header stands, in the first fragment or in the whole.
+ * Fragments of IPv6 are not looked at: the end of the tunnel alone makes them, so that no router marked what they are
+ * of before. */
+ALWAYS_INLINE u32 outer_addresses(struct __sk_buff *skb, const struct packet *packet, struct tunnel_key *key,
+                                  u32 *is_fragment)
 {
 	u8 header[PACKET_IPV4_BYTES];
 
 	if (packet->version == 4) {
 		if (packet_load(skb, packet->ip_at, header, sizeof(header)) || header[9] != IP_ESP)
 			return 0;
-		/* A fragment: more of them follow, or it is not the first. */
-		if ((header[6] & 0x3f) || header[7])
-			return 0;
+		/* More of them follow, or it is not the first. */
+		*is_fragment = (header[6] & 0x3f) || header[7];
 		key->from[2] = key->to[2] = host_be32(0xffff);
 		__builtin_memcpy(&key->from[3], header + 12, 4);
 		__builtin_memcpy(&key->to[3], header + 16, 4);
@@ -74,14 +77,19 @@ ALWAYS_INLINE u32 outer_addresses(struct __sk_buff *skb, const struct packet *pa
 ALWAYS_INLINE void outer_take(struct __sk_buff *skb, const struct packet *packet, struct outer *outer)
 {
 	struct tunnel_key key = {};
-	u32 esp_at = outer_addresses(skb, packet, &key), sequence;
+	u32 is_fragment = 0, sequence = 0;
+	u32 esp_at = outer_addresses(skb, packet, &key, &is_fragment);
 	struct tunnel_way *way;
 
-	if (!esp_at || packet_load(skb, esp_at + 4, &sequence, sizeof(sequence)))
+	if (!esp_at || (!is_fragment && packet_load(skb, esp_at + 4, &sequence, sizeof(sequence))))
 		return;
 	way = bpf_map_lookup_elem(&tunnel_map, &key);
 	if (!way)
 		return;
+	if (is_fragment) {
+		outer->fragment_of = way->number;
+		return;
+	}
 	outer->number = way->number;
 	outer->role_from = way->role_from;
 	outer->role = way->role_from == TUNNEL_ROLE_SEQUENCE ? host_be32(sequence) & 1 : packet->ip_id & 1;

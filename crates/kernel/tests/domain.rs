@@ -191,11 +191,10 @@ fn marks_on_esp_of_a_tunnel_that_a_router_is_told_of_stay_inside() {
         let sender = Sender::new(&hosts.device(1, way_out));
         for is_from_here in [true, false] {
             let esp = |ecn| Esp {
-                ipv6: false,
                 is_from_here,
-                id: 0,
                 sequence: 1,
                 ecn,
+                ..Esp::default()
             };
             sender.send(&[esp(3).frame()]);
             let left_as = if cleared && is_from_here { 0 } else { 3 };

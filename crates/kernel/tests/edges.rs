@@ -256,7 +256,8 @@ fn the_edge_clears_our_marks_and_nobody_elses() {
 #[test]
 fn marks_on_esp_of_named_tunnels_stay_inside() {
     // Goal: of a tunnel that the router is told of, over IPv4 and IPv6, each mark leaves as zero, in the direction that
-    // was named alone; ESP of other tunnels keeps its field, as does all of it where no tunnel is named.
+    // was named alone, and of its fragments, too, over IPv4; ESP of other tunnels keeps its field, as does all of it
+    // where no tunnel is named.
     if !possible(&["clang"]) {
         return;
     }
@@ -273,13 +274,16 @@ fn marks_on_esp_of_named_tunnels_stay_inside() {
         map.update(&key, &[1, 0, 0, 0, 0, 0, 0, 0], MapFlags::ANY)
             .expect("room");
     }
-    for (ipv6, is_from_here, ecn) in (0..12).map(|n| (n & 1 != 0, n & 2 != 0, 1 + n / 4)) {
+    for n in 0..24 {
+        let (ipv6, is_from_here, ecn) = (n & 1 != 0, n & 2 != 0, 1 + n / 4 % 3);
         let esp = Esp {
             ipv6,
             is_from_here,
             id: 7,
+            is_fragment: n >= 12 && !ipv6,
             sequence: 9,
             ecn,
+            ..Esp::default()
         };
         assert_eq!(is_cleared(&told, &esp.frame()), is_from_here, "IPv6 {ipv6}, {ecn}");
         assert!(!is_cleared(&plain, &esp.frame()));

@@ -29,7 +29,16 @@ use packet::{ETHERNET, Made, folded};
 const PLACE: &str = "FADELAB_TEST_GATEWAY_IN";
 
 /// From the host behind the router to the sender: what comes is from there to here.
-const TUNNEL: &str = "10.0.3.2-10.0.1.2";
+const TUNNELS: [&str; 2] = ["10.0.3.2-10.0.1.2", "fd03::2-fd01::2"];
+
+fn tunnel(way: &str) -> Tunnel {
+    Tunnel {
+        out: way.parse().expect("a direction"),
+        role: RoleFrom::Sequence,
+        copies_ce: true,
+        outer_bytes: 36,
+    }
+}
 
 fn begun(netns: &Path) -> Gateway {
     let law = gateway("dcp_ew").expect("registered");
@@ -46,12 +55,7 @@ fn begun(netns: &Path) -> Gateway {
     let options = Options {
         plain: vec![device("outer")],
         cipher: device("left"),
-        tunnels: vec![Tunnel {
-            out: TUNNEL.parse().expect("a direction"),
-            role: RoleFrom::Sequence,
-            copies_ce: true,
-            outer_bytes: 36,
-        }],
+        tunnels: TUNNELS.map(tunnel).to_vec(),
         guard: Some(law.name().to_owned()),
     };
     Gateway::load(&compile(&recipe).expect("it compiles"), &options).expect("it begins")
@@ -98,21 +102,31 @@ impl Drop for Standing {
     }
 }
 
-/// ESP of the tunnel with a half 11 outside, and a congestion mark of somebody else's packet in the clear.
-fn arriving() -> Vec<Vec<u8>> {
-    let made = || Made {
-        ipv6: false,
+/// A packet with a congestion mark to the host outside.
+fn marked(ipv6: bool, last: u8) -> Vec<u8> {
+    let made = Made {
+        ipv6,
         ecn: 3,
         payload: 40,
         before: Vec::new(),
         option: Vec::new(),
     };
-    let mut esp = frame(3, &made(), OURS);
-    esp[ETHERNET + 9] = 50;
-    esp[ETHERNET + 10..ETHERNET + 12].fill(0);
-    let sum = !folded(&esp[ETHERNET..ETHERNET + 20]);
-    esp[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&sum.to_be_bytes());
-    vec![esp, frame(3, &made(), OTHERS)]
+    frame(3, &made, last)
+}
+
+/// ESP of the tunnels with a half 11 outside: of IPv4 a whole packet and the first fragment of one, and of IPv6.
+fn esp() -> [Vec<u8>; 3] {
+    let [mut whole, mut of_ipv6] = [false, true].map(|ipv6| marked(ipv6, OURS));
+    of_ipv6[ETHERNET + 6] = 50;
+    whole[ETHERNET + 9] = 50;
+    let mut fragment = whole.clone();
+    fragment[ETHERNET + 6] = 0x20;
+    for frame in [&mut whole, &mut fragment] {
+        frame[ETHERNET + 10..ETHERNET + 12].fill(0);
+        let sum = !folded(&frame[ETHERNET..ETHERNET + 20]);
+        frame[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&sum.to_be_bytes());
+    }
+    [whole, fragment, of_ipv6]
 }
 
 /// The guards in the namespace of these hosts' router.
@@ -125,8 +139,9 @@ fn guards(hosts: &Hosts) -> Vec<Kept> {
 #[test]
 fn outer_headers_are_cleared_when_the_gateway_is_killed() {
     // Goal: no half of a load comes to the kernel's decapsulation where nobody reads it: with a gateway, when it was
-    // killed, which the guard counts, and with the next one, whose guard takes the place of the old one; what is not of
-    // the tunnel keeps its mark, and when a gateway ends by itself nothing is left.
+    // killed, which the guard counts, and with the next one, whose guard takes the place of the old one; over IPv4, in
+    // fragments and over IPv6. What is not of the tunnel keeps its mark, and when a gateway ends by itself nothing is
+    // left.
     if !possible(&["clang", "ip"]) {
         return;
     }
@@ -137,16 +152,17 @@ fn outer_headers_are_cleared_when_the_gateway_is_killed() {
     let hosts = Hosts::new();
     let outside = Counter::new(&hosts.device(3, "wire"));
     let sender = Sender::new(&hosts.device(0, "wire"));
-    let (frames, mut counts) = (arriving(), outside.read());
+    let (esp, mut counts) = (esp(), outside.read());
+    let (kinds, frames) = (esp.len() as u64, [&esp[..], &[marked(false, OTHERS)]].concat());
     let mut pass = |is_cleared: bool, when: &str| {
         let before = counts;
         for _ in 0..100 {
             sender.send(&frames);
         }
         counts = outside.read();
-        let marked = if is_cleared { 0 } else { 100 };
+        let marked = if is_cleared { 0 } else { 100 * kinds };
         let expected = Counts {
-            ours: before.ours + 100,
+            ours: before.ours + 100 * kinds,
             ours_marked: before.ours_marked + marked,
             others: before.others + 100,
             others_marked: before.others_marked + 100,
@@ -160,7 +176,7 @@ fn outer_headers_are_cleared_when_the_gateway_is_killed() {
     pass(true, "when it was killed");
     let left = guards(&hosts);
     assert_eq!((left.len(), left[0].owner.pid, left[0].is_alive()), (1, pid, false));
-    assert_eq!(guard::cleared(&left[0]), Some(100));
+    assert_eq!(guard::cleared(&left[0]), Some(100 * kinds));
     let next = begun(&Path::new("/run/netns").join(hosts.name(1)));
     pass(true, "with the next one");
     let there = guards(&hosts);

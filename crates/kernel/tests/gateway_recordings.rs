@@ -91,11 +91,10 @@ fn pass(program: &Program, chance: &mut Chance, wire: u32) {
         option: if chance.below(4) > 0 { option } else { Vec::new() },
     };
     let esp = Esp {
-        ipv6: false,
         is_from_here: chance.below(2) == 0,
-        id: 0,
         sequence: chance.below(1 << 31) as u32,
         ecn: chance.below(4) as u8,
+        ..Esp::default()
     };
     let mut outer = esp.frame();
     if chance.below(2) == 0 {

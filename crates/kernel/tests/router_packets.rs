@@ -313,9 +313,9 @@ fn of_a_tunnel_that_is_named_outer_headers_are_marked() {
     let esp = |ipv6, is_from_here, ecn| Esp {
         ipv6,
         is_from_here,
-        id: 0,
         sequence: 1,
         ecn,
+        ..Esp::default()
     };
     let before = program.counters().expect("counters").own_packets;
     for ipv6 in [false, true] {

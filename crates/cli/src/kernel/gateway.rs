@@ -252,7 +252,8 @@ fn ending_here(args: &GatewayArgs, tunnel: &Outgoing) -> Tunnel {
     }
 }
 
-const HEAD: &str = "      s  entered  of the law  as 00 01 10 11           left  of the law  changed  joined  tunnel\n";
+const HEAD: &str =
+    "      s  entered  of the law  as 00 01 10 11           left  of the law  changed  joined  fragments  tunnel\n";
 
 fn show(gateway: &Gateway, tunnels: &[String], at: Duration) -> Result<(), Failure> {
     let states = gateway.states(0).map_err(Failure::failed)?;
@@ -266,12 +267,13 @@ fn line(at: Duration, now: &Counters, tunnel: &str) -> String {
     let outer = now.outer.map(|count| count.to_string()).join(" ");
     let changed: u64 = now.changed.iter().sum();
     format!(
-        "{:7.1} {:8} {:11}  {outer:20} {:8} {:11} {changed:8} {:7}  {tunnel}\n",
+        "{:7.1} {:8} {:11}  {outer:20} {:8} {:11} {changed:8} {:7} {:10}  {tunnel}\n",
         at.as_secs_f64(),
         now.entered,
         now.entered_own,
         now.left,
         now.left_own,
-        now.joined
+        now.joined,
+        now.fragments
     )
 }

@@ -25,6 +25,8 @@ pub struct Counters {
     pub changed: [u64; 4],
     /// Packets of the law that offload had joined, both ways: they are for no half.
     pub joined: u64,
+    /// Fragments of ESP that came, which are for none, too.
+    pub fragments: u64,
 }
 
 /// Where the counters stand in the value of a tunnel: behind a lock and a word.
@@ -60,6 +62,7 @@ impl Counters {
             came: four(10),
             changed: four(14),
             joined: words[18],
+            fragments: words[19],
         };
         Ok((counters, state.to_vec()))
     }

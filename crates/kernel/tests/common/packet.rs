@@ -80,11 +80,15 @@ impl Made {
 }
 
 /// An ESP packet between two ends, from the first or from the second.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Esp {
     pub ipv6: bool,
     pub is_from_here: bool,
     pub id: u16,
+    /// The first half of the packet: more fragments follow (IPv4).
+    pub is_fragment: bool,
+    /// By which its end knows the SA: another one after each exchange of keys.
+    pub spi: u32,
     pub sequence: u32,
     pub ecn: u8,
 }
@@ -105,7 +109,7 @@ impl Esp {
             frame.extend([8, 0]);
             frame.extend(self.ipv4());
         }
-        frame.extend([0, 0, 0x10, 0]);
+        frame.extend(self.spi.to_be_bytes());
         frame.extend(self.sequence.to_be_bytes());
         frame.extend([0xa5; 56]);
         frame
@@ -114,7 +118,7 @@ impl Esp {
     fn ipv4(&self) -> Vec<u8> {
         let mut header = vec![0x45, 0xb8 | self.ecn, 0, 84];
         header.extend(self.id.to_be_bytes());
-        header.extend([0x40, 0, 64, 50, 0, 0]);
+        header.extend([if self.is_fragment { 0x20 } else { 0x40 }, 0, 64, 50, 0, 0]);
         let ends = [[192, 0, 2, 1], [198, 51, 100, 1]];
         header.extend(ends[usize::from(!self.is_from_here)]);
         header.extend(ends[usize::from(self.is_from_here)]);

@@ -221,6 +221,8 @@ fn of_tunnel(all: &mut All, labels: &[(&str, &str)], now: &gateway::Counters) {
     counter("fadelab_gateway_changed_total", help, now.changed.iter().sum());
     let help = "Packets that offload had joined, which are for no half";
     counter("fadelab_gateway_joined_total", help, now.joined);
+    let help = "Fragments of ESP that came, which are for no half";
+    counter("fadelab_gateway_fragments_total", help, now.fragments);
 }
 
 fn of_law(all: &mut All, entry: &Entry) {
