@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Packets of the tunnels that the operator named, as whoever sees only their outer header knows them: ESP (RFC 4303)
- * between two addresses, over IPv4 or IPv6, without a UDP header. A fragment of one is for no half.
+ * between two addresses, over IPv4 or IPv6, or in UDP as through a NAT (RFC 3948). A fragment of one is for no half.
  */
 #ifndef FADELAB_TUNNEL_H
 #define FADELAB_TUNNEL_H
@@ -9,7 +9,12 @@
 #include "host.h"
 #include "host/packet.h"
 
+#define IP_UDP 17
 #define IP_ESP 50
+
+/* RFC 3948 section 2.1. A NAT changes the one of an end. */
+#define ESP_PORT 4500
+#define UDP_BYTES 8
 
 /* Directions of tunnels that are told apart. */
 #define TUNNEL_WAYS_MAX 64
@@ -48,29 +53,53 @@ struct outer {
 	u32 has_role;
 };
 
-/* Whether a packet is ESP; if so, its addresses and where ESP's header stands, in the first fragment or in the whole.
- * Fragments of IPv6 are not looked at: the end of the tunnel alone makes them, so that no router marked what they are
- * of before. */
+/*
+ * Where ESP's header stands in a datagram; 0: there is none. In place of an SPI of 0 the messages of a key exchange stand
+ * there (RFC 3948 section 2.2), and what keeps a NAT's entry alive is shorter.
+ */
+ALWAYS_INLINE u32 outer_in_udp(struct __sk_buff *skb, u32 udp_at)
+{
+	u8 header[UDP_BYTES + 4];
+
+	if (packet_load(skb, udp_at, header, sizeof(header)))
+		return 0;
+	if ((header[0] << 8 | header[1]) != ESP_PORT && (header[2] << 8 | header[3]) != ESP_PORT)
+		return 0;
+	return header[8] | header[9] | header[10] | header[11] ? udp_at + UDP_BYTES : 0;
+}
+
+/*
+ * Whether a packet is ESP; if so, its addresses and where ESP's header stands. Each fragment of IPv4 is, of whichever
+ * UDP between the ends, too: all of a packet have to be treated alike (RFC 3168 section 5.3), and ports stand in the
+ * first alone. Fragments of IPv6 are not looked at: the end of the tunnel makes them, before any router marks.
+ */
 ALWAYS_INLINE u32 outer_addresses(struct __sk_buff *skb, const struct packet *packet, struct tunnel_key *key,
                                   u32 *is_fragment)
 {
 	u8 header[PACKET_IPV4_BYTES];
+	u32 at;
 
 	if (packet->version == 4) {
-		if (packet_load(skb, packet->ip_at, header, sizeof(header)) || header[9] != IP_ESP)
+		if (packet_load(skb, packet->ip_at, header, sizeof(header)))
+			return 0;
+		if (header[9] != IP_ESP && header[9] != IP_UDP)
 			return 0;
 		/* More of them follow, or it is not the first. */
 		*is_fragment = (header[6] & 0x3f) || header[7];
 		key->from[2] = key->to[2] = host_be32(0xffff);
 		__builtin_memcpy(&key->from[3], header + 12, 4);
 		__builtin_memcpy(&key->to[3], header + 16, 4);
-		return packet->ip_at + (header[0] & 15) * 4;
+		at = packet->ip_at + (header[0] & 15) * 4;
+		return header[9] == IP_ESP || *is_fragment ? at : outer_in_udp(skb, at);
 	}
-	if (packet->version != 6 || packet_load(skb, packet->ip_at, header, 8) || header[6] != IP_ESP)
+	if (packet->version != 6 || packet_load(skb, packet->ip_at, header, 8))
+		return 0;
+	if (header[6] != IP_ESP && header[6] != IP_UDP)
 		return 0;
 	if (packet_load(skb, packet->ip_at + 8, key, sizeof(*key)))
 		return 0;
-	return packet->ip_at + PACKET_IPV6_BYTES;
+	at = packet->ip_at + PACKET_IPV6_BYTES;
+	return header[6] == IP_ESP ? at : outer_in_udp(skb, at);
 }
 
 /* Looks at an outer header. */

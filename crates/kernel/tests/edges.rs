@@ -278,8 +278,10 @@ fn marks_on_esp_of_named_tunnels_stay_inside() {
         let (ipv6, is_from_here, ecn) = (n & 1 != 0, n & 2 != 0, 1 + n / 4 % 3);
         let esp = Esp {
             ipv6,
+            in_udp: n % 5 == 0,
             is_from_here,
             id: 7,
+            spi: 1,
             is_fragment: n >= 12 && !ipv6,
             sequence: 9,
             ecn,

@@ -143,10 +143,11 @@ impl Case {
             option: if is_own { own.to_vec() } else { Vec::new() },
             esp: Esp {
                 ipv6,
+                in_udp: chance.below(4) == 0,
                 is_from_here: chance.below(2) == 0,
                 id: id as u16,
                 is_fragment: false,
-                spi: chance.below(1 << 31) as u32,
+                spi: 1 + chance.below(1 << 31) as u32,
                 sequence: chance.below(1 << 31) as u32,
                 ecn: chance.below(4) as u8,
             },
@@ -294,7 +295,7 @@ fn agree(law: &'static Gateway, params: &Params, (role, ipv6): (RoleFrom, bool),
 #[test]
 fn programs_do_to_packets_what_the_law_says_and_nothing_else() {
     // Goal: over thousands of packets both ways, of the law and of others, with each source of the role and a header of
-    // IPv6 outside, the programs write the fields that the same law outside the kernel writes; no other byte changes,
+    // IPv6 outside, in a datagram or not, the programs write the fields that the same law outside the kernel writes; no other byte changes,
     // sums stay right, and the operator's bits of the mark stand. FADELAB_GATEWAY_PACKETS gives another number of
     // packets (24000).
     if !possible(&["clang"]) {
@@ -321,8 +322,9 @@ fn programs_do_to_packets_what_the_law_says_and_nothing_else() {
 
 #[test]
 fn packets_of_no_named_tunnel_are_let_alone() {
-    // Goal: ESP of other addresses, fragments of ESP that enter, ESP's protocol in a header that is cut short and
-    // packets that are no ESP keep each byte at both hooks of the cipher device.
+    // Goal: ESP of other addresses, fragments of ESP that enter, ESP's protocol in a header that is cut short, messages
+    // of a key exchange and what keeps a NAT's entry, other datagrams between the ends, and packets that are no ESP keep
+    // each byte at both hooks of the cipher device.
     if !possible(&["clang"]) {
         return;
     }
@@ -336,6 +338,7 @@ fn packets_of_no_named_tunnel_are_let_alone() {
         is_from_here: true,
         id: 7,
         sequence: 1,
+        spi: 1,
         ecn: 3,
         ..Esp::default()
     };
@@ -344,7 +347,20 @@ fn packets_of_no_named_tunnel_are_let_alone() {
         frame[ETHERNET + place] = value;
         frame
     };
-    let of_ipv6 = Esp { ipv6: true, ..esp };
+    let in_udp = |ipv6, spi| Esp {
+        in_udp: true,
+        ipv6,
+        spi,
+        ..esp.clone()
+    };
+    let mut of_other_ports = in_udp(false, 1).frame();
+    of_other_ports[ETHERNET + 20] ^= 1;
+    let mut keeps_alive = in_udp(false, 1).frame();
+    keeps_alive.truncate(ETHERNET + 29);
+    let of_ipv6 = Esp {
+        ipv6: true,
+        ..esp.clone()
+    };
     let mut short = esp.frame();
     short.truncate(ETHERNET + 24);
     let others = [
@@ -353,6 +369,10 @@ fn packets_of_no_named_tunnel_are_let_alone() {
         changed(9, 17),
         short,
         of_ipv6.frame(),
+        in_udp(false, 0).frame(),
+        in_udp(true, 1).frame(),
+        of_other_ports,
+        keeps_alive,
         inner(1, 3, 10, &option(abi::WIRE_PAIR)),
     ];
     for frame in others {
@@ -384,7 +404,7 @@ fn what_is_not_decrypted_changes_no_memory() {
         let before = look();
         for number in 0..100 {
             let esp = Esp {
-                spi: number % 3,
+                spi: 1 + number % 3,
                 sequence: number,
                 ecn: (number % 4) as u8,
                 ..Esp::default()
@@ -407,9 +427,10 @@ fn no_mark_comes_out_of_fragments() {
     let law = gateway("dcp_ew").expect("registered");
     let object = compiled(law, &law.default_params());
     let program = Program::load(&object, &[tunnel(RoleFrom::Sequence, false)]).expect("it loads");
-    for ecn in 0..4 {
+    for (ecn, in_udp) in (0..8).map(|n| (n % 4, n >= 4)) {
         let first = Esp {
             id: 9,
+            in_udp,
             is_fragment: true,
             sequence: 1,
             ecn,
@@ -422,5 +443,5 @@ fn no_mark_comes_out_of_fragments() {
         assert_eq!(program.pass(Hook::In, &inside, 5).expect("a packet"), (inside, 5));
     }
     let (counters, _) = program.state(0, 0).expect("counters");
-    assert_eq!((counters.fragments, counters.left), (4, 0));
+    assert_eq!((counters.fragments, counters.left), (8, 0));
 }

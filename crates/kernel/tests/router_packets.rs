@@ -303,38 +303,35 @@ fn what_finds_no_room_is_not_counted_as_marked() {
 
 #[test]
 fn of_a_tunnel_that_is_named_outer_headers_are_marked() {
-    // Goal: an overloaded router marks ESP of the direction that it was told of, over IPv4 and IPv6, with a right sum
-    // and no other byte changed; the other direction, which it was not told of, passes as it is, and so does what is
-    // not ECN-capable.
+    // Goal: an overloaded router marks ESP of the direction that it was told of, over IPv4 and IPv6 and in a datagram,
+    // with a right sum and no other byte changed; the other direction, which it was not told of, passes as it is, and so
+    // does what is not ECN-capable.
     if !possible(&["clang"]) {
         return;
     }
     let program = overloaded();
-    let esp = |ipv6, is_from_here, ecn| Esp {
+    let esp = |(ipv6, in_udp), is_from_here, ecn| Esp {
         ipv6,
+        in_udp,
         is_from_here,
+        spi: 1,
         sequence: 1,
         ecn,
         ..Esp::default()
     };
     let before = program.counters().expect("counters").own_packets;
     for ipv6 in [false, true] {
-        let frame = esp(ipv6, true, 1).frame();
+        let frame = esp((ipv6, false), true, 1).frame();
         assert_eq!(passed(&program, &frame), frame, "nobody has told it yet");
         let tunnel = if ipv6 { Esp::TUNNEL_IPV6 } else { Esp::TUNNEL };
         let way = tunnel.parse().expect("a direction");
         program.look_outside(way, RoleFrom::Sequence).expect("it is told");
-        for ecn in 0..4 {
+        for (ecn, in_udp) in (0..8).map(|n| (n % 4, n >= 4)) {
             let marked = if ecn == 0 { 0 } else { 3 };
-            assert_eq!(
-                passed(&program, &esp(ipv6, true, ecn).frame()),
-                esp(ipv6, true, marked).frame()
-            );
-            assert_eq!(
-                passed(&program, &esp(ipv6, false, ecn).frame()),
-                esp(ipv6, false, ecn).frame()
-            );
+            let of = |is_from_here, ecn| esp((ipv6, in_udp), is_from_here, ecn).frame();
+            assert_eq!(passed(&program, &of(true, ecn)), of(true, marked));
+            assert_eq!(passed(&program, &of(false, ecn)), of(false, ecn));
         }
     }
-    assert_eq!(program.counters().expect("counters").own_packets - before, 8);
+    assert_eq!(program.counters().expect("counters").own_packets - before, 16);
 }

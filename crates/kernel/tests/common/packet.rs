@@ -83,6 +83,8 @@ impl Made {
 #[derive(Clone, Default)]
 pub struct Esp {
     pub ipv6: bool,
+    /// In a datagram, as through a NAT.
+    pub in_udp: bool,
     pub is_from_here: bool,
     pub id: u16,
     /// The first half of the packet: more fragments follow (IPv4).
@@ -101,7 +103,18 @@ impl Esp {
     pub fn frame(&self) -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
         if self.ipv6 {
-            frame.extend([0x86, 0xdd, 0x60, self.ecn << 4, 0, 0, 0, 64, 50, 64]);
+            frame.extend([
+                0x86,
+                0xdd,
+                0x60,
+                self.ecn << 4,
+                0,
+                0,
+                0,
+                self.payload_bytes(),
+                self.protocol(),
+                64,
+            ]);
             for end in [!self.is_from_here, self.is_from_here] {
                 frame.extend([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 + u8::from(end)]);
             }
@@ -109,16 +122,36 @@ impl Esp {
             frame.extend([8, 0]);
             frame.extend(self.ipv4());
         }
+        if self.in_udp {
+            // From a port that a NAT chose.
+            let ports: [u16; 2] = if self.is_from_here {
+                [4500, 61000]
+            } else {
+                [61000, 4500]
+            };
+            frame.extend(ports.iter().flat_map(|port| port.to_be_bytes()));
+            frame.extend([0, self.payload_bytes(), 0, 0]);
+        }
         frame.extend(self.spi.to_be_bytes());
         frame.extend(self.sequence.to_be_bytes());
         frame.extend([0xa5; 56]);
         frame
     }
 
+    /// UDP or ESP.
+    fn protocol(&self) -> u8 {
+        if self.in_udp { 17 } else { 50 }
+    }
+
+    /// Behind the IP header.
+    fn payload_bytes(&self) -> u8 {
+        64 + if self.in_udp { 8 } else { 0 }
+    }
+
     fn ipv4(&self) -> Vec<u8> {
-        let mut header = vec![0x45, 0xb8 | self.ecn, 0, 84];
+        let mut header = vec![0x45, 0xb8 | self.ecn, 0, 20 + self.payload_bytes()];
         header.extend(self.id.to_be_bytes());
-        header.extend([if self.is_fragment { 0x20 } else { 0x40 }, 0, 64, 50, 0, 0]);
+        header.extend([if self.is_fragment { 0x20 } else { 0x40 }, 0, 64, self.protocol(), 0, 0]);
         let ends = [[192, 0, 2, 1], [198, 51, 100, 1]];
         header.extend(ends[usize::from(!self.is_from_here)]);
         header.extend(ends[usize::from(self.is_from_here)]);
