@@ -85,7 +85,7 @@ class Direction:
                 self.not_followed[f"{self.names[step]}: IP, but not ESP"] += 1
                 continue
             if packet.ip_id is not None:  # IPv6 has no checksum
-                self.report.check("checksums of outer headers", packet, checksum_fits(data[:packet.header]),
+                self.report.check("checksums of outer headers", packet, checksum_fits(data[:packet.ip_bytes]),
                                   "a right one", "a wrong IP header checksum")
             packets.append(packet)
         return packets

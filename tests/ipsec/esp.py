@@ -7,6 +7,8 @@ import struct
 from clear import Broken, dotted, ip6_header_length, ip_header_length
 
 ESP = 50
+UDP = 17
+UDP_PORT, UDP_BYTES = 4500, 8  # RFC 3948 section 2.1
 IP_IN_IP = 4  # the next header of ESP in tunnel mode over IPv4, RFC 4303 section 2.6
 GCM_ICV, GCM_IV, GCM_SALT = 16, 8, 4  # RFC 4106 sections 3.1, 4 and 6
 SHA1_96_ICV = 12  # RFC 2404 section 2
@@ -86,8 +88,8 @@ class SecondOpinion:
 class Sealed:
     """An ESP packet on a link inside, and what is in it (inner is None where that could not be opened)."""
 
-    __slots__ = ("name", "frame", "source", "target", "spi", "sequence", "ecn", "ttl", "ip_id", "header", "role",
-                 "inner")
+    __slots__ = ("name", "frame", "source", "target", "spi", "sequence", "ecn", "ttl", "ip_id", "ip_bytes", "header",
+                 "role", "inner")
 
     @property
     def tunnel(self):
@@ -111,26 +113,45 @@ class Sealed:
                 f"outer ID {self.ip_id} outer ECN {self.ecn:02b}; in it: {inside}")
 
 
+def behind_udp(data, header):
+    """Where ESP begins in the datagram at `header`; None if it is none of ESP (RFC 3948 sections 2.1 to 2.3)."""
+    if len(data) < header + UDP_BYTES + 4 or UDP_PORT not in struct.unpack_from("!HH", data, header):
+        return None
+    if data[header + UDP_BYTES:header + UDP_BYTES + 4] == bytes(4):
+        return None
+    length, check = struct.unpack_from("!HH", data, header + 4)
+    if length != len(data) - header or check:
+        raise Broken(f"ESP in UDP of {length} B with checksum {check:#x}: {len(data) - header} B and none are there")
+    return header + UDP_BYTES
+
+
 def read_sealed(data, name, frame, rules):
     """The outer header of an ESP packet, still closed; None if it is none of ESP, Broken if it is a fragment."""
     packet = Sealed()
     if data[:1] and data[0] >> 4 == 6:
         header = ip6_header_length(data)
-        if data[6] != ESP:
+        if data[6] not in (ESP, UDP):
             return None
+        protocol = data[6]
         packet.ecn, packet.ttl, packet.ip_id = data[1] >> 4 & 3, data[7], None
         packet.source, packet.target = data[8:24], data[24:40]
     else:
         header = ip_header_length(data)
-        if data[9] != ESP:
+        if data[9] not in (ESP, UDP):
             return None
+        protocol = data[9]
         if struct.unpack_from("!H", data, 6)[0] & 0x3FFF:
-            raise Broken("fragment of ESP, which cannot be checked")
+            raise Broken("fragment, which cannot be checked")
         packet.ecn, packet.ttl, packet.ip_id = data[1] & 3, data[8], int.from_bytes(data[4:6], "big")
         packet.source, packet.target = data[12:16], data[16:20]
+    ip_bytes = header
+    if protocol == UDP:
+        header = behind_udp(data, header)
+        if header is None:
+            return None
     if len(data) < header + 8:
         raise Broken("ESP shorter than its header")
-    packet.name, packet.frame, packet.inner, packet.header = name, frame, None, header
+    packet.name, packet.frame, packet.inner, packet.ip_bytes, packet.header = name, frame, None, ip_bytes, header
     packet.spi, packet.sequence = struct.unpack_from("!II", data, header)
     if rules.role != "sequence" and packet.ip_id is None:
         raise Broken("IPv6 has no ID from which a role could come")

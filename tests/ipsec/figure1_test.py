@@ -28,17 +28,19 @@ KEY = bytes(range(20))
 FORWARD = ["in", "enter", "leave", "out"]
 BACKWARD = ["out.back", "leave.back", "enter.back", "in.back"]
 MILLI, NANO = 10**6, 10**9
+UDP_BYTES = 8
 OPTION_FLAG = 0x80  # by which a router says that it saw the packet; in the last byte of the option here
 
 
-def association(cipher, source, target, spi):
+def association(cipher, source, target, spi, in_udp=False):
     """One SA of scapy."""
     if cipher == "aes-gcm":
         algorithms = {"crypt_algo": "AES-GCM", "crypt_key": KEY}
     else:
         algorithms = {"crypt_algo": "NULL", "auth_algo": "HMAC-SHA1-96", "auth_key": KEY}
     header = IPv6(src=source, dst=target, hlim=64) if ":" in source else IP(src=source, dst=target, ttl=64)
-    return SecurityAssociation(ESP, spi=spi, tunnel_header=header, **algorithms)
+    udp = UDP(sport=4500, dport=4500) if in_udp else None
+    return SecurityAssociation(ESP, spi=spi, tunnel_header=header, nat_t_header=udp, **algorithms)
 
 
 def again(data, **changes):
@@ -78,9 +80,9 @@ def with_flag(data):
 class Way:
     """One direction: entry gateway, router and exit gateway, which put what arrives on each link into frames."""
 
-    def __init__(self, links, cipher, code, role, spi, ends):
+    def __init__(self, links, cipher, code, role, spi, ends, in_udp):
         self.links, self.code, self.role = links, code, role
-        self.association = association(cipher, *ends, spi)
+        self.association = association(cipher, *ends, spi, in_udp)
         self.sequence, self.outer_id = 0, 0
         self.sent, self.received = {}, {}
 
@@ -99,6 +101,8 @@ class Way:
         sealed = self.association.encrypt(IP(again(data, ttl=data[8] - 1)), seq_num=self.sequence,
                                           iv=struct.pack("!Q", self.sequence) if self.association.crypt_algo.iv_size
                                           else None)
+        if UDP in sealed:
+            sealed[UDP].len = UDP_BYTES + len(sealed[ESP])  # scapy writes that of the header alone
         outer_role = (self.sequence if self.role == "sequence" else self.outer_id) & 1
         lowest = 0 if self.code == "sixteen" else 1
         half = self.known(self.sent, outer_role, now)
@@ -145,16 +149,16 @@ class Traffic:
 IPV4, IPV6 = ("172.31.1.1", "172.31.1.2"), ("fd00::1:1", "fd00::1:2")
 
 
-def make_frames(cipher="aes-gcm", code="sixteen", role="sequence", count=400, ends=IPV4):
+def make_frames(cipher="aes-gcm", code="sixteen", role="sequence", count=400, ends=IPV4, in_udp=False):
     """Frames of both directions in order of time, with a pause in which all halves are forgotten; a test may change them."""
-    return [list(frame) for frame in frames_once(cipher, code, role, count, ends)]
+    return [list(frame) for frame in frames_once(cipher, code, role, count, ends, in_udp)]
 
 
 @functools.lru_cache(maxsize=None)
-def frames_once(cipher, code, role, count, ends):
+def frames_once(cipher, code, role, count, ends, in_udp):
     """The same, made once: scapy takes a second for them."""
-    there = Way(FORWARD, cipher, code, role, 0x1001, ends)
-    back = Way(BACKWARD, cipher, code, role, 0x1002, ends[::-1])
+    there = Way(FORWARD, cipher, code, role, 0x1001, ends, in_udp)
+    back = Way(BACKWARD, cipher, code, role, 0x1002, ends[::-1], in_udp)
     to, fro = Traffic(code, "10.1.0.2", "10.2.0.2", 101), Traffic(code, "10.2.0.2", "10.1.0.2", 7000)
     levels, now, frames = 16 if code == "sixteen" else 9, NANO * 1_700_000_000, []
     for number in range(count):
@@ -274,6 +278,21 @@ class Right(Checker):
         status, report = self.check(frames, "--role", "id")
         self.assertEqual(status, 1)
         self.assertIn("IPv6 has no ID", report)
+
+    def test_esp_in_udp(self):
+        frames = self.frames(in_udp=True)
+        status, report = self.check(frames, "--least-levels", "2", "--least-packets", "600", "--scapy-every", "1")
+        self.assertEqual(status, 0, report)
+        place = which(frames, "leave")
+        packet = frames[place][2]
+        for at in (9, len(packet) - 1):  # a half, and a byte of the check value
+            changed = self.frames(in_udp=True)
+            changed[place][2] = with_ecn(packet, ecn(packet) ^ 1) if at == 9 else packet[:at] + bytes([packet[at] ^ 1])
+            self.assertEqual(self.check(changed)[0], 1)
+        for at, value in ((27, 1), (25, 7)):  # a checksum, which is not there, and a length that is another one
+            changed = self.frames(in_udp=True)
+            changed[place][2] = packet[:at] + bytes([value]) + packet[at + 1:]
+            self.assertIn("ESP in UDP", self.refused(changed, "checksum"))
 
     def test_halves_are_forgotten(self):
         frames = self.frames()

@@ -54,8 +54,8 @@ struct outer {
 };
 
 /*
- * Where ESP's header stands in a datagram; 0: there is none. In place of an SPI of 0 the messages of a key exchange stand
- * there (RFC 3948 section 2.2), and what keeps a NAT's entry alive is shorter.
+ * Where ESP's header stands in a datagram; 0: there is none. In place of an SPI of 0 the messages of a key exchange
+ * stand there (RFC 3948 section 2.2), and what keeps a NAT's entry alive is shorter.
  */
 ALWAYS_INLINE u32 outer_in_udp(struct __sk_buff *skb, u32 udp_at)
 {

@@ -295,9 +295,9 @@ fn agree(law: &'static Gateway, params: &Params, (role, ipv6): (RoleFrom, bool),
 #[test]
 fn programs_do_to_packets_what_the_law_says_and_nothing_else() {
     // Goal: over thousands of packets both ways, of the law and of others, with each source of the role and a header of
-    // IPv6 outside, in a datagram or not, the programs write the fields that the same law outside the kernel writes; no other byte changes,
-    // sums stay right, and the operator's bits of the mark stand. FADELAB_GATEWAY_PACKETS gives another number of
-    // packets (24000).
+    // IPv6 outside, in a datagram or not, the programs write the fields that the same law outside the kernel writes; no
+    // other byte changes, sums stay right, and the operator's bits of the mark stand. FADELAB_GATEWAY_PACKETS gives
+    // another number of packets (24000).
     if !possible(&["clang"]) {
         return;
     }
@@ -323,8 +323,8 @@ fn programs_do_to_packets_what_the_law_says_and_nothing_else() {
 #[test]
 fn packets_of_no_named_tunnel_are_let_alone() {
     // Goal: ESP of other addresses, fragments of ESP that enter, ESP's protocol in a header that is cut short, messages
-    // of a key exchange and what keeps a NAT's entry, other datagrams between the ends, and packets that are no ESP keep
-    // each byte at both hooks of the cipher device.
+    // of a key exchange and what keeps a NAT's entry, other datagrams between the ends, and packets that are no ESP
+    // keep each byte at both hooks of the cipher device.
     if !possible(&["clang"]) {
         return;
     }

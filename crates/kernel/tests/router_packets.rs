@@ -304,8 +304,8 @@ fn what_finds_no_room_is_not_counted_as_marked() {
 #[test]
 fn of_a_tunnel_that_is_named_outer_headers_are_marked() {
     // Goal: an overloaded router marks ESP of the direction that it was told of, over IPv4 and IPv6 and in a datagram,
-    // with a right sum and no other byte changed; the other direction, which it was not told of, passes as it is, and so
-    // does what is not ECN-capable.
+    // with a right sum and no other byte changed; the other direction, which it was not told of, passes as it is, and
+    // so does what is not ECN-capable.
     if !possible(&["clang"]) {
         return;
     }

@@ -21,6 +21,8 @@ pub struct TunnelSpec {
     pub to: u32,
     pub mode: Mode,
     pub outer: Family,
+    /// Whether ESP is in UDP, as through a NAT (RFC 3948).
+    pub in_udp: bool,
     pub cipher: Cipher,
     /// What becomes of the ECN field at `from` and at `to`: each end knows its own rule alone.
     pub ecn: [EcnRule; 2],
@@ -54,6 +56,9 @@ pub fn outer_address(family: Family, tunnel: usize, end: usize) -> IpAddr {
         Family::Ipv6 => Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, tunnel.into(), end.into()).into(),
     }
 }
+
+/// The UDP port of both ends, where ESP is in UDP (RFC 3948 section 2.1).
+pub const UDP_PORT: u16 = 4500;
 
 /// The index by which an end knows what comes to it (SPI, RFC 4301 section 4.1).
 pub fn spi(tunnel: usize, to: usize) -> u32 {
@@ -142,7 +147,7 @@ impl TunnelSpec {
     /// Size in the tunnel of a packet of so many bytes.
     pub fn encapsulated_bytes(&self, ip_bytes: u32) -> u32 {
         match self.mode {
-            Mode::Tunnel => self.outer.header_bytes() + self.cipher.sealed_bytes(ip_bytes),
+            Mode::Tunnel => self.outer.header_bytes() + udp_bytes(self.in_udp) + self.cipher.sealed_bytes(ip_bytes),
             // The packet's own header takes the place of an outer one.
             Mode::Transport => IPV4_BYTES + self.cipher.sealed_bytes(ip_bytes - IPV4_BYTES),
         }
@@ -150,7 +155,7 @@ impl TunnelSpec {
 
     /// Bytes in front of the inner packet.
     pub fn outer_bytes(&self) -> u32 {
-        outer_bytes(self.outer, self.cipher)
+        outer_bytes(self.outer, self.in_udp, self.cipher)
     }
 
     /// The outer ECN field of a packet that enters at an end.
@@ -171,8 +176,14 @@ impl TunnelSpec {
 }
 
 /// Bytes in front of the inner packet, in tunnel mode.
-pub fn outer_bytes(outer: Family, cipher: Cipher) -> u32 {
-    outer.header_bytes() + ESP_BYTES + cipher.iv_bytes()
+pub fn outer_bytes(outer: Family, in_udp: bool, cipher: Cipher) -> u32 {
+    outer.header_bytes() + udp_bytes(in_udp) + ESP_BYTES + cipher.iv_bytes()
+}
+
+/// Of the header in front of ESP.
+fn udp_bytes(in_udp: bool) -> u32 {
+    const UDP_BYTES: u32 = 8;
+    if in_udp { UDP_BYTES } else { 0 }
 }
 
 impl Family {

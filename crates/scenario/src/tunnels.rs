@@ -67,6 +67,11 @@ keys! {
         "the header outside, of 20 B or 40 B; under IPv6, which has no ID, `role` is \"sequence\". What is inside is \
          IPv4",
     );
+    UDP: bool = Declared::new(
+        "udp",
+        Is("false"),
+        "whether ESP is in UDP, as through a NAT (RFC 3948): 8 B more behind the header outside",
+    );
     CIPHER: Cipher = Declared::new(
         "cipher",
         Is("\"aes-gcm\""),
@@ -163,6 +168,7 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
         to: to as NodeId,
         mode: reader.take(table, &MODE)?,
         outer: Family::Ipv4,
+        in_udp: false,
         cipher: reader.take(table, &CIPHER)?,
         told_wire: told_wire(reader, table, auto)?,
         // As it is in transport mode: the header is the packet's own.
@@ -177,6 +183,7 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
         return Ok(tunnel);
     }
     tunnel.outer = reader.take(table, &OUTER)?;
+    tunnel.in_udp = reader.take(table, &UDP)?;
     let ecn = reader.take(table, &ECN)?;
     let ecn_to = match reader.take(table, &ECN_TO)? {
         Same::Same => ecn,
@@ -199,7 +206,7 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
 
 /// In transport mode there is one IP header, and no gateway.
 fn check_transport(reader: &mut Reader<'_>, table: &str) -> Result<(), Refusal> {
-    let of_outer = [&OUTER.key, &ECN.key, &ECN_TO.key, &IP_ID.key, &MEMORY.key].map(|key| key.path(table));
+    let of_outer = [&OUTER.key, &UDP.key, &ECN.key, &ECN_TO.key, &IP_ID.key, &MEMORY.key].map(|key| key.path(table));
     if let Some(path) = of_outer.iter().find(|path| reader.node(path).is_some()) {
         let why = "in transport mode packets keep their own IP header, and this is of an outer one: leave it out, or \
                    set mode = \"tunnel\"";

@@ -152,8 +152,8 @@ fn every_key_of_a_tunnel_is_read() {
     // Goal: each key and word reaches the run, parameters of the law too, and the resolved scenario reads back as the
     // same.
     let text = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\ncipher = 'null'\necn = 'rfc6040'\nip_id = 'zero'\n\
-                role = 'written'\nrouters = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\necn_to = 'none'\nlaw_to = 'dcp_ew'\n\
-                params_to = {code = 'nine'}\n[tunnel.wan.params]\nconfirm = false";
+                role = 'written'\nudp = true\nrouters = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\n\
+                ecn_to = 'none'\nlaw_to = 'dcp_ew'\nparams_to = {code = 'nine'}\n[tunnel.wan.params]\nconfirm = false";
     let plan = plan(text);
     let wan = &plan.runs[0].spec.network.tunnels[0];
     assert_eq!(
@@ -161,8 +161,8 @@ fn every_key_of_a_tunnel_is_read() {
         (Cipher::Null, [EcnRule::Rfc6040, EcnRule::None], IpId::Zero)
     );
     assert_eq!(
-        (wan.role, wan.memory, wan.told_wire),
-        (RoleFrom::Written, Memory::Flow, Some(1))
+        (wan.role, wan.memory, wan.told_wire, wan.in_udp),
+        (RoleFrom::Written, Memory::Flow, Some(1), true)
     );
     let [gateway, other] = [0, 1].map(|end: usize| wan.gateways[end].as_ref().expect("a law"));
     assert_eq!((gateway.law.name(), gateway.params.values()), ("vcp", &[0][..]));
@@ -234,6 +234,7 @@ fn the_end_at_to_may_be_unlike_the_other() {
         ("ecn_to = 'rfc3168'", "ecn_to", "or \"same\""),
         ("mode = 'transport'\nlaw_to = 'vcp'", "law_to", "no gateway"),
         ("mode = 'transport'\necn_to = 'none'", "ecn_to", "their own IP header"),
+        ("mode = 'transport'\nudp = true", "udp", "their own IP header"),
     ] {
         let text = format!("[tunnel.wan]\nfrom = 'a'\nto = 'd'\n{more}");
         let refusal = parsed(&text, &[]).expect_err(more).to_string();

@@ -14,6 +14,7 @@ mod laws;
 mod link_stats;
 mod measure;
 mod memory;
+mod option;
 mod packets;
 mod process;
 mod ring;
@@ -87,6 +88,7 @@ pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome<RunRecord> {
     let spaces = Spaces::make(plan.nodes.len())?;
     let emulation = emulated::Emulation::prepare(plan, &spaces, host)?;
     build::build(plan, &spaces)?;
+    let _in_udp = tunnels::sockets(plan, &spaces)?;
     // All stay until the run is over: with them go the laws.
     let senders = laws::senders(plan, &spaces, host)?;
     let routers = laws::routers(plan, &spaces, host)?;

@@ -248,7 +248,7 @@ fn ending_here(args: &GatewayArgs, tunnel: &Outgoing) -> Tunnel {
         out: tunnel.way,
         role: args.role.into(),
         copies_ce: !tunnel.noecn,
-        outer_bytes: outer_bytes(outer, Cipher::AesGcm),
+        outer_bytes: outer_bytes(outer, tunnel.in_udp, Cipher::AesGcm),
     }
 }
 

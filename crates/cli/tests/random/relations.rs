@@ -12,8 +12,9 @@ use super::table::{Table, Tables};
 /// Bins of the swing of the utilisation are of 10 s, as far as samples allow: at least half of that.
 const BIN_S: u64 = 5;
 
-/// Most bytes that ESP adds to a packet: an IPv6 header, its own, vector, padding and check value (RFC 4303, 4106).
-const ESP_BYTES_MAX: u64 = 40 + 8 + 8 + 5 + 16;
+/// Most bytes that ESP adds to a packet: an IPv6 header, one of UDP, its own, vector, padding and check value (RFC
+/// 4303, 4106, 3948).
+const ESP_BYTES_MAX: u64 = 40 + 8 + 8 + 8 + 5 + 16;
 
 /// A statement about each row of a table: what it says, and whether it holds.
 type Relation = (&'static str, fn(&At<'_>) -> bool);

@@ -48,6 +48,9 @@ fn keys(draw: &mut Draw, text: &mut Text) {
     if is_ipv6 {
         text.text("outer", "ipv6");
     }
+    if !is_transport && draw.one_in(4) {
+        text.bare("udp", true);
+    }
     // IPv6 has no ID, nor a role from one.
     for (key, values) in [
         ("role", &["sequence", "id", "written"][..]),

@@ -17,6 +17,8 @@ pub struct Outgoing {
     pub has_ids: bool,
     /// Whether a device encrypts, behind all programs.
     pub is_offloaded: bool,
+    /// Whether its ESP is in UDP, as through a NAT.
+    pub in_udp: bool,
     /// Bits of packets' marks by which its policies or SAs choose packets.
     pub mark_mask: u32,
 }
@@ -144,6 +146,7 @@ fn with_flags(way: Way, states: &str, mark_mask: u32) -> Outgoing {
         way,
         noecn: has_flag("noecn"),
         has_ids: has_flag("nopmtudisc"),
+        in_udp: own.iter().any(|line| line.contains("encap type espinudp")),
         is_offloaded: own.iter().any(|line| line.contains("offload")),
         mark_mask: own.iter().fold(mark_mask, |mask, line| mask | mask_of(line.trim())),
     }

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use aes_gcm::aead::AeadInPlace;
 use aes_gcm::{Aes128Gcm, KeyInit, Nonce};
-use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header};
-use fadelab_run::tunnel::{Cipher, KEY, Mode, TunnelSpec, outer_address, spi};
+use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, UdpHeader};
+use fadelab_run::tunnel::{Cipher, KEY, Mode, TunnelSpec, UDP_PORT, outer_address, spi};
 use fadelab_sim::tap::Outer;
 use hmac::{Hmac, Mac};
 use sha1::Sha1;
@@ -66,19 +66,31 @@ impl Esp {
                 esp.extend(&check.finalize().into_bytes()[..SHA1_CHECK_BYTES]);
             }
         }
-        let mut bytes = ip_header(outer, esp.len() as u16, source, destination);
+        let mut bytes = ip_header(outer, tunnel.in_udp, esp.len() as u16, (source, destination));
         bytes.extend(esp);
         debug_assert_eq!(bytes.len(), usize::from(outer.ip_bytes), "sizes are the simulation's");
         bytes
     }
 }
 
-/// The IP header outside, in front of so many bytes of ESP.
-fn ip_header(outer: &Outer, esp_bytes: u16, source: IpAddr, destination: IpAddr) -> Vec<u8> {
+/// What stands in front of so many bytes of ESP: the IP header outside, and one of UDP if it is in a datagram, without
+/// a checksum (RFC 3948 section 2.1).
+fn ip_header(outer: &Outer, in_udp: bool, esp_bytes: u16, ends: (IpAddr, IpAddr)) -> Vec<u8> {
     const HOPS: u8 = 64;
     let ecn = IpEcn::try_new(outer.ecn & 3).expect("two bits");
-    let next = IpNumber::ENCAPSULATING_SECURITY_PAYLOAD;
-    match (source, destination) {
+    let (next, udp) = if in_udp {
+        let header = UdpHeader {
+            source_port: UDP_PORT,
+            destination_port: UDP_PORT,
+            length: UdpHeader::LEN as u16 + esp_bytes,
+            checksum: 0,
+        };
+        (IpNumber::UDP, header.to_bytes().to_vec())
+    } else {
+        (IpNumber::ENCAPSULATING_SECURITY_PAYLOAD, Vec::new())
+    };
+    let esp_bytes = esp_bytes + udp.len() as u16;
+    let ip = match ends {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let ends = (source.octets(), destination.octets());
             let mut ip = Ipv4Header::new(esp_bytes, HOPS, next, ends.0, ends.1).expect("below 65516 bytes");
@@ -100,7 +112,8 @@ fn ip_header(outer: &Outer, esp_bytes: u16, source: IpAddr, destination: IpAddr)
             ip.to_bytes().to_vec()
         }
         _ => unreachable!("both ends of a tunnel have addresses of one family"),
-    }
+    };
+    [ip, udp].concat()
 }
 
 /// What is encrypted with its trailer: bytes 1, 2 and so on up to a multiple of four, how many, and what it is (RFC

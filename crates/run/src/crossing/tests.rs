@@ -13,6 +13,7 @@ fn tunnel(name: &str, from: NodeId, to: NodeId) -> TunnelSpec {
         to,
         mode: Mode::Tunnel,
         outer: Family::Ipv4,
+        in_udp: false,
         cipher: Cipher::AesGcm,
         ecn: [EcnRule::Linux; 2],
         ip_id: IpId::Counting,

@@ -9,6 +9,7 @@ fn tunnel(mode: Mode, outer: Family, cipher: Cipher) -> TunnelSpec {
         to: 1,
         mode,
         outer,
+        in_udp: false,
         cipher,
         ecn: [EcnRule::Linux; 2],
         ip_id: IpId::Counting,
@@ -22,7 +23,7 @@ fn tunnel(mode: Mode, outer: Family, cipher: Cipher) -> TunnelSpec {
 #[test]
 fn sizes_are_those_of_esp_to_the_byte() {
     // Goal: outer header, ESP header, vector, padding to four bytes and check value, added up by hand for each rest;
-    // IPv6's header is 20 B longer.
+    // IPv6's header is 20 B longer, and one of UDP has 8 B more.
     for (inner, gcm, null) in [
         (40, 96, 84),
         (41, 96, 84),
@@ -35,8 +36,16 @@ fn sizes_are_those_of_esp_to_the_byte() {
         (1445, 1500, 1488),
         (1500, 1556, 1544),
     ] {
-        for (outer, more) in [(Family::Ipv4, 0), (Family::Ipv6, 20)] {
-            let specs = [Cipher::AesGcm, Cipher::Null].map(|cipher| tunnel(Mode::Tunnel, outer, cipher));
+        for (outer, in_udp, more) in [
+            (Family::Ipv4, false, 0),
+            (Family::Ipv6, false, 20),
+            (Family::Ipv4, true, 8),
+            (Family::Ipv6, true, 28),
+        ] {
+            let specs = [Cipher::AesGcm, Cipher::Null].map(|cipher| TunnelSpec {
+                in_udp,
+                ..tunnel(Mode::Tunnel, outer, cipher)
+            });
             let sizes = specs.each_ref().map(|spec| spec.encapsulated_bytes(inner));
             assert_eq!(sizes, [gcm + more, null + more], "{inner} B");
             assert_eq!(specs.map(|spec| spec.outer_bytes()), [36 + more, 28 + more]);

@@ -48,6 +48,7 @@ pub fn tunnel(from: u32, to: u32) -> TunnelSpec {
         to,
         mode: Mode::Tunnel,
         outer: Family::Ipv4,
+        in_udp: false,
         cipher: Cipher::AesGcm,
         ecn: [EcnRule::Linux; 2],
         ip_id: IpId::Counting,

@@ -20,6 +20,8 @@ pub struct Tunnel {
     /// What is inside.
     pub inside: Vec<Inside>,
     pub outer: Family,
+    /// Whether ESP is in UDP.
+    pub in_udp: bool,
     pub cipher: Cipher,
     /// Whether the ECN field stays outside at either end (the flag `noecn` of its SAs).
     pub noecn: [bool; 2],

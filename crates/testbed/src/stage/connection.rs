@@ -13,7 +13,7 @@ use nix::sys::socket::{
     setsockopt, socket, sockopt,
 };
 
-use super::{Outcome, failed};
+use super::{Outcome, failed, option};
 use crate::plan::{Flow, PORT, address};
 
 /// Packets that a session keeps unsent at most. It ends when all that it wrote is acknowledged: what lies in the socket
@@ -51,18 +51,7 @@ fn prepare(socket: &OwnedFd, flow: &Flow) -> Outcome<()> {
 }
 
 fn set(socket: &OwnedFd, option: libc::c_int, value: u32, what: &str) -> Outcome<()> {
-    let length = size_of::<u32>() as libc::socklen_t;
-    // SAFETY: the kernel reads four bytes of a number that lives.
-    let done = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            option,
-            (&raw const value).cast(),
-            length,
-        )
-    };
-    Errno::result(done).map(drop).map_err(failed(what))
+    option::set(socket, libc::IPPROTO_TCP, option, &value).map_err(failed(what))
 }
 
 /// A receiver that waits for connections, or for datagrams where the flow has no congestion control.

@@ -202,12 +202,13 @@ impl Hears {
     }
 }
 
-/// Source and destination of a packet of IPv4, or of ESP over IPv6: what else IPv6 has is the kernel's own.
+/// Source and destination of a packet of IPv4, or of ESP over IPv6, in UDP or not: what else IPv6 has is the kernel's
+/// own.
 fn addresses(packet: &[u8]) -> Option<[IpAddr; 2]> {
-    const ESP: u8 = 50;
+    const ESP_OR_UDP: [u8; 2] = [50, 17];
     match packet.first()? >> 4 {
         4 => Some([part(packet, 12)?, part(packet, 16)?].map(|octets: [u8; 4]| octets.into())),
-        6 if *packet.get(6)? == ESP => {
+        6 if ESP_OR_UDP.contains(packet.get(6)?) => {
             Some([part(packet, 8)?, part(packet, 24)?].map(|octets: [u8; 16]| octets.into()))
         }
         _ => None,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use nix::libc;
 use nix::net::if_::if_nametoindex;
 
-use super::{Outcome, failed};
+use super::{Outcome, failed, option};
 
 /// Bytes of a block, in which packets lie one behind the other: room for the largest packet of IPv4 and what is in
 /// front of it.
@@ -209,16 +209,7 @@ fn complete_sum(packet: &mut [u8]) {
 }
 
 fn set<T>(socket: &OwnedFd, option: i32, value: &T) -> Outcome<()> {
-    // SAFETY: the value lives through the call and is as long as said.
-    let status = unsafe {
-        let (value, bytes) = ((&raw const *value).cast(), size_of::<T>() as u32);
-        libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, value, bytes)
-    };
-    if status == 0 {
-        Ok(())
-    } else {
-        Err(last_error("a packet socket"))
-    }
+    option::set(socket, libc::SOL_PACKET, option, value).map_err(failed("a packet socket"))
 }
 
 fn last_error(what: &str) -> String {

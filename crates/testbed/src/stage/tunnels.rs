@@ -1,18 +1,24 @@
 //! Tunnels: the kernel's IPsec between two namespaces, with keys that are no secret.
 
 use std::fmt::Write as _;
+use std::io;
+use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 
 use fadelab_kernel::{gateway, tunnel};
-use fadelab_run::tunnel::{Cipher, Family, KEY, RoleFrom, TunnelRecord, outer_address, outer_bytes, spi};
+use fadelab_run::tunnel::{Cipher, Family, KEY, RoleFrom, TunnelRecord, UDP_PORT, outer_address, outer_bytes, spi};
+use nix::libc;
 
 use super::build::side_of;
 use super::spaces::Spaces;
-use super::{Outcome, failed};
+use super::{Outcome, failed, option};
 use crate::plan::{Plan, Tunnel};
 
 /// Packets by which one may be late before it counts as replayed.
 const REPLAY_PKTS: u32 = 32;
+
+/// Of the option `UDP_ENCAP` (linux/udp.h): ESP behind a header of UDP.
+const UDP_ENCAP_ESPINUDP: libc::c_int = 2;
 
 fn cipher(tunnel: &Tunnel) -> String {
     let mut key = "0x".to_owned();
@@ -68,15 +74,41 @@ fn states(text: &mut String, number: usize, tunnel: &Tunnel, end: usize) {
             let _ = write!(flags, " flag {flag}");
         }
     }
+    // The address of whoever asked for it, which no kernel looks at.
+    let in_udp = if tunnel.in_udp {
+        format!(" encap espinudp {UDP_PORT} {UDP_PORT} 0.0.0.0")
+    } else {
+        String::new()
+    };
     for (from, to) in [(0, 1), (1, 0)] {
         let [src, dst] = [from, to].map(|end| outer_address(tunnel.outer, number, end));
         let _ = writeln!(
             text,
-            "xfrm state add src {src} dst {dst} proto esp spi {:#x} mode tunnel {} replay-window {REPLAY_PKTS}{flags}",
+            "xfrm state add src {src} dst {dst} proto esp spi {:#x} mode tunnel {} \
+             replay-window {REPLAY_PKTS}{flags}{in_udp}",
             spi(number, to),
             cipher(tunnel)
         );
     }
+}
+
+/// Sockets that hand ESP in UDP to IPsec, as an IKE daemon has them, at all ends. They take it for as long as they are
+/// open.
+pub fn sockets(plan: &Plan, spaces: &Spaces) -> Outcome<Vec<UdpSocket>> {
+    let mut sockets = Vec::new();
+    for (number, tunnel) in plan.tunnels.iter().enumerate().filter(|(_, tunnel)| tunnel.in_udp) {
+        for (end, &node) in tunnel.ends.iter().enumerate() {
+            let address = outer_address(tunnel.outer, number, end);
+            sockets.push(spaces.at(node, || socket(address).map_err(failed("ESP in UDP")))?);
+        }
+    }
+    Ok(sockets)
+}
+
+fn socket(address: IpAddr) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind((address, UDP_PORT))?;
+    option::set(&socket, libc::IPPROTO_UDP, libc::UDP_ENCAP, &UDP_ENCAP_ESPINUDP)?;
+    Ok(socket)
 }
 
 /// What of a node's packets goes into the tunnel, and what may come out of it.
@@ -119,7 +151,7 @@ pub fn seen(plan: &Plan, number: usize, end: usize) -> gateway::Tunnel {
         out: way(plan, number, end),
         role: role(tunnel),
         copies_ce: !tunnel.noecn[end],
-        outer_bytes: outer_bytes(tunnel.outer, tunnel.cipher),
+        outer_bytes: outer_bytes(tunnel.outer, tunnel.in_udp, tunnel.cipher),
     }
 }
 

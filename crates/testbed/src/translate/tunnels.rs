@@ -35,6 +35,7 @@ pub fn of(spec: &RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Transla
             ways: Default::default(),
             inside: Vec::new(),
             outer: tunnel.outer,
+            in_udp: tunnel.in_udp,
             cipher: tunnel.cipher,
             noecn: [noecn(tunnel, 0)?, noecn(tunnel, 1)?],
             has_ids: has_ids(tunnel)?,
