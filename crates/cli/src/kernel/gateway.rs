@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
-use fadelab_kernel::gateway::ipsec::{Outgoing, outgoing};
+use fadelab_kernel::gateway::ipsec::{Behind, Outgoing, outgoing};
 use fadelab_kernel::gateway::object::{Recipe, compile, wire_of};
 use fadelab_kernel::gateway::{Counters, Gateway, GatewayError, MARK_MASK, Options, Tunnel};
 use fadelab_kernel::tunnel::{RoleFrom, Way};
@@ -248,7 +248,7 @@ fn ending_here(args: &GatewayArgs, tunnel: &Outgoing) -> Tunnel {
         out: tunnel.way,
         role: args.role.into(),
         copies_ce: !tunnel.noecn,
-        outer_bytes: outer_bytes(outer, tunnel.in_udp, Cipher::AesGcm),
+        outer_bytes: outer_bytes(outer, tunnel.behind == Behind::Udp, Cipher::AesGcm),
     }
 }
 

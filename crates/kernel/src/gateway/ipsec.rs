@@ -17,10 +17,17 @@ pub struct Outgoing {
     pub has_ids: bool,
     /// Whether a device encrypts, behind all programs.
     pub is_offloaded: bool,
-    /// Whether its ESP is in UDP, as through a NAT.
-    pub in_udp: bool,
+    pub behind: Behind,
     /// Bits of packets' marks by which its policies or SAs choose packets.
     pub mark_mask: u32,
+}
+
+/// What ESP's header stands behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    Ip,
+    /// As through a NAT (RFC 3948).
+    Udp,
 }
 
 impl Outgoing {
@@ -146,7 +153,11 @@ fn with_flags(way: Way, states: &str, mark_mask: u32) -> Outgoing {
         way,
         noecn: has_flag("noecn"),
         has_ids: has_flag("nopmtudisc"),
-        in_udp: own.iter().any(|line| line.contains("encap type espinudp")),
+        behind: if own.iter().any(|line| line.contains("encap type espinudp")) {
+            Behind::Udp
+        } else {
+            Behind::Ip
+        },
         is_offloaded: own.iter().any(|line| line.contains("offload")),
         mark_mask: own.iter().fold(mark_mask, |mask, line| mask | mask_of(line.trim())),
     }
@@ -171,7 +182,8 @@ mod tests {
         let states = "src 192.0.2.2 dst 192.0.2.1\n\tproto esp spi 0x1 reqid 0 mode tunnel\n\
                       \treplay-window 32 flag noecn nopmtudisc\n\
                       src 192.0.2.1 dst 192.0.2.2\n\tproto esp spi 0x2 reqid 0 mode tunnel\n\
-                      \treplay-window 32 flag nopmtudisc\n";
+                      \treplay-window 32 flag nopmtudisc\n\
+                      \tencap type espinudp sport 4500 dport 4500 addr 0.0.0.0\n";
         let found = read(policies, states);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].way.to_string(), "192.0.2.1-192.0.2.2");
@@ -184,7 +196,7 @@ mod tests {
             ),
             (false, true, false, 0)
         );
-        assert_eq!(found[0].remarks().len(), 1);
+        assert_eq!((found[0].remarks().len(), found[0].behind), (1, Behind::Udp));
     }
 
     #[test]

@@ -81,6 +81,7 @@ impl Made {
 
 /// An ESP packet between two ends, from the first or from the second.
 #[derive(Clone, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "tests try each with each")]
 pub struct Esp {
     pub ipv6: bool,
     /// In a datagram, as through a NAT.
