@@ -285,7 +285,6 @@ fn marks_on_esp_of_named_tunnels_stay_inside() {
             is_fragment: n >= 12 && !ipv6,
             sequence: 9,
             ecn,
-            ..Esp::default()
         };
         assert_eq!(is_cleared(&told, &esp.frame()), is_from_here, "IPv6 {ipv6}, {ecn}");
         assert!(!is_cleared(&plain, &esp.frame()));
