@@ -4,7 +4,7 @@ import hmac
 import logging
 import struct
 
-from clear import Broken, dotted, ip6_header_length, ip_header_length
+from clear import Broken, checksum_fits, dotted, ip6_header_length, ip_header_length
 
 ESP = 50
 UDP = 17
@@ -114,14 +114,20 @@ class Sealed:
 
 
 def behind_udp(data, header):
-    """Where ESP begins in the datagram at `header`; None if it is none of ESP (RFC 3948 sections 2.1 to 2.3)."""
+    """Where ESP begins in the datagram at `header`; None if it is none of ESP (RFC 3948 section 2).
+
+    Over IPv4 its checksum may be missing, over IPv6 not (RFC 8200 section 8.1).
+    """
     if len(data) < header + UDP_BYTES + 4 or UDP_PORT not in struct.unpack_from("!HH", data, header):
         return None
     if data[header + UDP_BYTES:header + UDP_BYTES + 4] == bytes(4):
         return None
     length, check = struct.unpack_from("!HH", data, header + 4)
-    if length != len(data) - header or check:
-        raise Broken(f"ESP in UDP of {length} B with checksum {check:#x}: {len(data) - header} B and none are there")
+    if length != len(data) - header:
+        raise Broken(f"ESP in UDP of {length} B: {len(data) - header} B are there")
+    ends, is_ip4 = (data[12:20], True) if data[0] >> 4 == 4 else (data[8:40], False)
+    if not (is_ip4 and check == 0) and not checksum_fits(ends + struct.pack("!HH", UDP, length) + data[header:]):
+        raise Broken(f"ESP in UDP with checksum {check:#x}, which is not right")
     return header + UDP_BYTES
 
 

@@ -103,6 +103,8 @@ class Way:
                                           else None)
         if UDP in sealed:
             sealed[UDP].len = UDP_BYTES + len(sealed[ESP])  # scapy writes that of the header alone
+            if IPv6 in sealed:
+                del sealed[UDP].chksum
         outer_role = (self.sequence if self.role == "sequence" else self.outer_id) & 1
         lowest = 0 if self.code == "sixteen" else 1
         half = self.known(self.sent, outer_role, now)
@@ -283,6 +285,11 @@ class Right(Checker):
         frames = self.frames(in_udp=True)
         status, report = self.check(frames, "--least-levels", "2", "--least-packets", "600", "--scapy-every", "1")
         self.assertEqual(status, 0, report)
+        over_ip6 = self.frames(in_udp=True, ends=IPV6)
+        self.assertEqual(self.check(over_ip6)[0], 0)
+        place = which(over_ip6, "leave")
+        over_ip6[place][2] = over_ip6[place][2][:46] + bytes(2) + over_ip6[place][2][48:]
+        self.assertIn("not right", self.refused(over_ip6, "checksum"))
         place = which(frames, "leave")
         packet = frames[place][2]
         for at in (9, len(packet) - 1):  # a half, and a byte of the check value

@@ -19,7 +19,7 @@ fn simulated_gateways_carry_each_half() {
         "router.dcp_ew.code=nine",
         "tunnel.vpn.params.code=nine",
     ];
-    let cases: [(&[&str], &[&str]); 6] = [
+    let cases: [(&[&str], &[&str]); 7] = [
         (
             &["run.duration=240 s"],
             &["--least-levels", "100", "--least-packets", "20000"],
@@ -35,6 +35,10 @@ fn simulated_gateways_carry_each_half() {
         ),
         (&["tunnel.vpn.outer=ipv6"], &["--least-packets", "4000"]),
         (&["tunnel.vpn.udp=true"], &["--least-packets", "4000"]),
+        (
+            &["tunnel.vpn.udp=true", "tunnel.vpn.outer=ipv6"],
+            &["--least-packets", "4000"],
+        ),
     ];
     let scratch = Scratch::new();
     let with_nine = (

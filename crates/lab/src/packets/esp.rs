@@ -66,54 +66,52 @@ impl Esp {
                 esp.extend(&check.finalize().into_bytes()[..SHA1_CHECK_BYTES]);
             }
         }
-        let mut bytes = ip_header(outer, tunnel.in_udp, esp.len() as u16, (source, destination));
+        let mut bytes = headers(outer, tunnel.in_udp, &esp, (source, destination));
         bytes.extend(esp);
         debug_assert_eq!(bytes.len(), usize::from(outer.ip_bytes), "sizes are the simulation's");
         bytes
     }
 }
 
-/// What stands in front of so many bytes of ESP: the IP header outside, and one of UDP if it is in a datagram, without
-/// a checksum (RFC 3948 section 2.1).
-fn ip_header(outer: &Outer, in_udp: bool, esp_bytes: u16, ends: (IpAddr, IpAddr)) -> Vec<u8> {
+/// What stands in front of ESP: the IP header outside, and one of UDP if it is in a datagram.
+fn headers(outer: &Outer, in_udp: bool, esp: &[u8], ends: (IpAddr, IpAddr)) -> Vec<u8> {
     const HOPS: u8 = 64;
     let ecn = IpEcn::try_new(outer.ecn & 3).expect("two bits");
-    let (next, udp) = if in_udp {
-        let header = UdpHeader {
-            source_port: UDP_PORT,
-            destination_port: UDP_PORT,
-            length: UdpHeader::LEN as u16 + esp_bytes,
-            checksum: 0,
-        };
-        (IpNumber::UDP, header.to_bytes().to_vec())
+    let (next, udp_bytes) = if in_udp {
+        (IpNumber::UDP, UdpHeader::LEN)
     } else {
-        (IpNumber::ENCAPSULATING_SECURITY_PAYLOAD, Vec::new())
+        (IpNumber::ENCAPSULATING_SECURITY_PAYLOAD, 0)
     };
-    let esp_bytes = esp_bytes + udp.len() as u16;
-    let ip = match ends {
+    let payload_bytes = (udp_bytes + esp.len()) as u16;
+    match ends {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let ends = (source.octets(), destination.octets());
-            let mut ip = Ipv4Header::new(esp_bytes, HOPS, next, ends.0, ends.1).expect("below 65516 bytes");
+            let mut ip = Ipv4Header::new(payload_bytes, HOPS, next, ends.0, ends.1).expect("below 65516 bytes");
             ip.identification = outer.ip_id;
             ip.ecn = ecn;
             ip.header_checksum = ip.calc_header_checksum();
-            ip.to_bytes().to_vec()
+            // Its checksum should be missing (RFC 3948 section 2.1).
+            let udp = UdpHeader::without_ipv4_checksum(UDP_PORT, UDP_PORT, esp.len());
+            let udp = udp.expect("a packet is short").to_bytes();
+            [&ip.to_bytes()[..], &udp[..udp_bytes]].concat()
         }
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
             let ip = Ipv6Header {
                 traffic_class: ecn.value(),
                 flow_label: Ipv6FlowLabel::ZERO,
-                payload_length: esp_bytes,
+                payload_length: payload_bytes,
                 next_header: next,
                 hop_limit: HOPS,
                 source: source.octets(),
                 destination: destination.octets(),
             };
-            ip.to_bytes().to_vec()
+            // It may not be missing (RFC 8200 section 8.1).
+            let udp = UdpHeader::with_ipv6_checksum(UDP_PORT, UDP_PORT, &ip, esp);
+            let udp = udp.expect("a packet is short").to_bytes();
+            [&ip.to_bytes()[..], &udp[..udp_bytes]].concat()
         }
         _ => unreachable!("both ends of a tunnel have addresses of one family"),
-    };
-    [ip, udp].concat()
+    }
 }
 
 /// What is encrypted with its trailer: bytes 1, 2 and so on up to a multiple of four, how many, and what it is (RFC
