@@ -4,6 +4,7 @@
 
 mod apt;
 pub(crate) mod archive;
+mod in_use;
 mod modules;
 pub(crate) mod programs;
 
@@ -20,6 +21,7 @@ use crate::need::{self, Need};
 use crate::snapshots::Snapshots;
 use crate::{Applications, Error, guest};
 use archive::Archive;
+use in_use::InUse;
 
 /// The emulator that runs an image.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
@@ -97,6 +99,8 @@ pub struct Image {
     package: String,
     applications: Applications,
     snapshots: Option<Arc<Snapshots>>,
+    /// Nobody removes it for as long.
+    _kept: Arc<InUse>,
 }
 
 impl Image {
@@ -134,17 +138,21 @@ impl Image {
             say(&format!("{} is damaged and made anew", folder.display()));
             fs::remove_dir_all(&folder).map_err(Error::file("remove", &folder))?;
         }
-        if !folder.is_dir() {
+        let kept = loop {
+            if let Some(kept) = in_use::keep(&folder).map_err(Error::file("write", &folder))? {
+                break kept;
+            }
             say(&format!("making the image of {name}"));
             make(&packages, program, &tools, &cache, &folder)?;
             forget_old(&cache);
-        }
+        };
         Ok(Self {
             version: version(&name)?,
             package: name,
             folder,
             applications,
             snapshots: None,
+            _kept: Arc::new(kept),
         })
     }
 
@@ -338,7 +346,7 @@ fn release(root: &Path) -> Result<String, Error> {
     Ok(entry.file_name().to_string_lossy().into_owned())
 }
 
-/// Removes all but the newest images. A run has read its image before it begins, so none is in use for long.
+/// Removes all but the newest images, and those that somebody uses.
 fn forget_old(cache: &Path) {
     let entries = fs::read_dir(cache).into_iter().flatten().filter_map(Result::ok);
     let images = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("image-"));
@@ -347,8 +355,7 @@ fn forget_old(cache: &Path) {
         .collect();
     images.sort();
     for (_, path) in images.iter().rev().skip(IMAGES_KEPT) {
-        // One that stays is in nobody's way.
-        let _ = fs::remove_dir_all(path);
+        in_use::remove_unused(path);
     }
 }
 
