@@ -58,6 +58,14 @@ impl Device {
     pub fn look(&self) -> io::Result<(i32, Framing)> {
         within(self.netns.as_deref(), || Ok((index(&self.name)?, framing(&self.name)?)))?
     }
+
+    /// Whether the kernel joins packets that it receives (GRO).
+    ///
+    /// # Errors
+    /// When the device or its namespace is not there.
+    pub fn joins_packets(&self) -> io::Result<bool> {
+        within(self.netns.as_deref(), || joins_packets(&self.name)).and_then(|joins| joins)
+    }
 }
 
 fn index(name: &str) -> io::Result<i32> {
@@ -69,35 +77,60 @@ fn index(name: &str) -> io::Result<i32> {
     }
 }
 
-/// /sys shows the namespace of whoever mounted it, so the kernel is asked by ioctl.
 fn framing(name: &str) -> io::Result<Framing> {
-    // SAFETY: a request of zeros is one without a name.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
-        *to = from as libc::c_char;
-    }
-    // SAFETY: a socket of constants.
-    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    if socket < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the request is as long as this ioctl takes it; the socket was just opened and is closed once.
-    let (status, error) = unsafe {
-        let status = libc::ioctl(socket, libc::SIOCGIFHWADDR, &raw mut request);
-        let error = io::Error::last_os_error();
-        libc::close(socket);
-        (status, error)
-    };
-    if status < 0 {
-        return Err(error);
-    }
+    let answer = asked(name, libc::SIOCGIFHWADDR, |_| ())?;
     // SAFETY: the ioctl filled in the address.
-    let family = u32::from(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family });
+    let family = u32::from(unsafe { answer.ifr_ifru.ifru_hwaddr.sa_family });
     Ok(if family == ARPHRD_ETHER || family == ARPHRD_LOOPBACK {
         Framing::Ethernet
     } else {
         Framing::Ip
     })
+}
+
+/// As `struct ethtool_value` (linux/ethtool.h).
+#[repr(C)]
+struct EthtoolValue {
+    command: u32,
+    data: u32,
+}
+
+/// Whether a device's packets are joined (GRO).
+const ETHTOOL_GGRO: u32 = 0x2b;
+
+fn joins_packets(name: &str) -> io::Result<bool> {
+    let mut value = EthtoolValue {
+        command: ETHTOOL_GGRO,
+        data: 0,
+    };
+    asked(name, libc::SIOCETHTOOL, |request| {
+        request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    })?;
+    Ok(value.data != 0)
+}
+
+/// What the kernel answers of a device. /sys shows the namespace of whoever mounted it, so it is asked by ioctl.
+fn asked(name: &str, what: libc::Ioctl, fill: impl FnOnce(&mut libc::ifreq)) -> io::Result<libc::ifreq> {
+    // SAFETY: a request of zeros is one without a name.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+        *to = from as libc::c_char;
+    }
+    fill(&mut request);
+    // SAFETY: a socket of constants.
+    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    if socket < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the request, and what it points to, are as long as this ioctl takes them; the socket was just opened and
+    // is closed once.
+    let (status, error) = unsafe {
+        let status = libc::ioctl(socket, what, &raw mut request);
+        let error = io::Error::last_os_error();
+        libc::close(socket);
+        (status, error)
+    };
+    if status < 0 { Err(error) } else { Ok(request) }
 }
 
 /// Makes a call in another network namespace, on this thread, and comes back.

@@ -7,6 +7,7 @@
 //! highest bits of their mark.
 
 mod counters;
+mod decrypted;
 pub mod guard;
 pub mod ipsec;
 pub mod object;
@@ -58,6 +59,17 @@ pub enum GatewayError {
     Twice { device: String },
     #[error("{given} tunnels are given, allowed are 1 to {TUNNELS_MAX}; run another gateway at another device")]
     Tunnels { given: usize },
+    /// It would see no outer header.
+    #[error(
+        "device {device} joins packets (GRO), and with {module} the kernel decrypts ESP while it does, before a \
+         gateway sees the outer header: `ethtool -K {device} gro off`, or unload that module"
+    )]
+    DecryptedFirst {
+        /// The cipher device.
+        device: String,
+        /// What is loaded.
+        module: &'static str,
+    },
     /// What IPsec there is, is not told.
     #[error("{what}: {why}")]
     Listing {
@@ -123,6 +135,7 @@ impl Gateway {
             guard,
         } = options;
         check(options)?;
+        decrypted::check(options)?;
         let claim = claim(cipher)?;
         let mut program = Program::load(object, tunnels)?;
         let hooks = plain
