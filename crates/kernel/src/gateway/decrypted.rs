@@ -1,7 +1,8 @@
 //! Whether the kernel decrypts ESP before the programs at a device can see its outer header.
 //!
 //! With `esp4_offload` or `esp6_offload` it does so while the device's packets are joined (GRO): `esp4_gro_receive` of
-//! net/ipv4/esp4_offload.c. What then comes to the programs is plain, and a half 11 outside has become a mark inside.
+//! Linux, `net/ipv4/esp4_offload.c`. What then comes to the programs is plain, and a half 11 outside has become a mark
+//! inside.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
