@@ -42,6 +42,12 @@ fn tunnel(role: RoleFrom, ipv6: bool) -> Tunnel {
     }
 }
 
+/// The programs of a law with its defaults, at one tunnel over IPv4.
+fn loaded(law: &Gateway) -> Program {
+    let object = compiled(law, &law.default_params());
+    Program::load(&object, &[tunnel(RoleFrom::Sequence, false)]).expect("it loads")
+}
+
 /// A packet inside: data or an ACK of the law, or somebody else's.
 fn inner(id: u16, ecn: u8, payload: usize, option: &[u8]) -> Vec<u8> {
     let made = Made {
@@ -328,12 +334,7 @@ fn packets_of_no_named_tunnel_are_let_alone() {
     if !possible(&["clang"]) {
         return;
     }
-    let law = gateway("dcp_ew").expect("registered");
-    let program = Program::load(
-        &compiled(law, &law.default_params()),
-        &[tunnel(RoleFrom::Sequence, false)],
-    )
-    .expect("it loads");
+    let program = loaded(gateway("dcp_ew").expect("registered"));
     let esp = Esp {
         is_from_here: true,
         id: 7,
@@ -398,8 +399,7 @@ fn what_is_not_decrypted_changes_no_memory() {
         return;
     }
     for law in gateways().iter().filter(|law| is_built_in("gateway", law.name())) {
-        let object = compiled(law, &law.default_params());
-        let program = Program::load(&object, &[tunnel(RoleFrom::Sequence, false)]).expect("it loads");
+        let program = loaded(law);
         let look = || program.state(0, law.state_bytes() as usize).expect("counters");
         let before = look();
         for number in 0..100 {
@@ -424,9 +424,7 @@ fn no_mark_comes_out_of_fragments() {
     if !possible(&["clang"]) {
         return;
     }
-    let law = gateway("dcp_ew").expect("registered");
-    let object = compiled(law, &law.default_params());
-    let program = Program::load(&object, &[tunnel(RoleFrom::Sequence, false)]).expect("it loads");
+    let program = loaded(gateway("dcp_ew").expect("registered"));
     for (ecn, in_udp) in (0..8).map(|n| (n % 4, n >= 4)) {
         let first = Esp {
             id: 9,

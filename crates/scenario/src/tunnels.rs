@@ -29,9 +29,6 @@ pub(crate) const TABLES_OF_PARAMS: [&str; 2] = [PARAMS, PARAMS_TO];
 /// What stands where there is no law.
 const NO_LAW: &str = "none";
 
-/// What stands where the end at `to` has what the one at `from` has.
-const SAME: &str = "same";
-
 /// What stands where routers see no format.
 const BLIND: &str = "blind";
 
@@ -111,12 +108,12 @@ keys! {
         "law of the gateways at both ends; \"auto\" is the one that is called as the run's router, if there is one",
     )
         .of_kind(Kind::Or(&Kind::Name, NO_LAW));
-    LAW_TO: String = Declared::new(
+    LAW_TO: Same<String> = Declared::new(
         "law_to",
         Is("\"same\""),
         "law of the gateway at `to`, where it is another one or missing; `[tunnel.NAME.params_to]` has its parameters",
     )
-        .of_kind(Kind::Or(&Kind::Or(&Kind::Name, NO_LAW), SAME));
+        .of_kind(Kind::Or(&Kind::Or(&Kind::Name, NO_LAW), "same"));
     MEMORY: Memory =
         Declared::new("memory", Is("\"tunnel\""), "what a gateway has one memory for: the tunnel, or each flow in it");
 }
@@ -212,12 +209,14 @@ fn check_transport(reader: &mut Reader<'_>, table: &str) -> Result<(), Refusal> 
                    set mode = \"tunnel\"";
         return Err(reader.refuse(path, why));
     }
-    for key in [&LAW, &LAW_TO] {
-        let path = key.key.path(table);
-        if reader.node(&path).is_some() && ![NO_LAW, AUTO, SAME].contains(&reader.take(table, key)?.as_str()) {
-            let why = "in transport mode there is no gateway: leave it out, or set mode = \"tunnel\"";
-            return Err(reader.refuse(&path, why));
-        }
+    let no_gateway = |law: &str| law == NO_LAW || law == AUTO;
+    let (law, law_to) = (LAW.key.path(table), LAW_TO.key.path(table));
+    let is_law = reader.node(&law).is_some() && !no_gateway(&reader.take(table, &LAW)?);
+    let is_law_to =
+        reader.node(&law_to).is_some() && matches!(reader.take(table, &LAW_TO)?, Same::Own(own) if !no_gateway(&own));
+    if is_law || is_law_to {
+        let why = "in transport mode there is no gateway: leave it out, or set mode = \"tunnel\"";
+        return Err(reader.refuse(if is_law { &law } else { &law_to }, why));
     }
     let path = ROLE.key.path(table);
     if reader.node(&path).is_some() && reader.take(table, &ROLE)? != RoleFrom::Id {
@@ -261,12 +260,11 @@ fn gateways(reader: &mut Reader<'_>, table: &str, auto: Auto) -> Result<[Option<
         &word,
         auto,
     )?;
-    let word_to = reader.take(table, &LAW_TO)?;
     let params_to = format!("{table}.{PARAMS_TO}");
-    let second = match word_to.as_str() {
-        SAME if reader.node(&params_to).is_none() => first.clone(),
-        SAME => gateway(reader, (&LAW.key.path(table), &params_to), &word, auto)?,
-        own => gateway(reader, (&LAW_TO.key.path(table), &params_to), own, auto)?,
+    let second = match reader.take(table, &LAW_TO)? {
+        Same::Same if reader.node(&params_to).is_none() => first.clone(),
+        Same::Same => gateway(reader, (&LAW.key.path(table), &params_to), &word, auto)?,
+        Same::Own(own) => gateway(reader, (&LAW_TO.key.path(table), &params_to), &own, auto)?,
     };
     Ok([first, second])
 }
@@ -289,7 +287,7 @@ fn gateway(
         let Some((law, _)) = auto else { return Ok(None) };
         law
     } else {
-        let words = format!("\"{AUTO}\" is the one of the run's law, and `law_to = \"{SAME}\"` that of `law`");
+        let words = format!("\"{AUTO}\" is the one of the run's law, and `law_to = \"same\"` that of `law`");
         laws::gateway(word).map_err(|why| reader.refuse(path, &format!("{why}; {words}")))?
     };
     Ok(Some(GatewaySpec {

@@ -182,13 +182,8 @@ impl Tunnel {
         if self.spec.mode == Mode::Transport && self.spec.told_wire == Some(inner.wire) {
             inner.confirmed = 1;
         }
-        // Routers that were told of the tunnel have no place in its packets to say that they saw one.
-        let seen = Header {
-            ecn: entered_ecn,
-            confirmed: 0,
-            ..*outer
-        };
-        self.gateways.decapsulate(passing, &seen, inner, feedback);
+        self.gateways
+            .decapsulate(passing, (outer, entered_ecn), inner, feedback);
         true
     }
 

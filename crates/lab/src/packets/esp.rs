@@ -91,9 +91,8 @@ fn headers(outer: &Outer, in_udp: bool, esp: &[u8], ends: (IpAddr, IpAddr)) -> V
             ip.ecn = ecn;
             ip.header_checksum = ip.calc_header_checksum();
             // Its checksum should be missing (RFC 3948 section 2.1).
-            let udp = UdpHeader::without_ipv4_checksum(UDP_PORT, UDP_PORT, esp.len());
-            let udp = udp.expect("a packet is short").to_bytes();
-            [&ip.to_bytes()[..], &udp[..udp_bytes]].concat()
+            let udp = || UdpHeader::without_ipv4_checksum(UDP_PORT, UDP_PORT, esp.len()).expect("a packet is short");
+            with_udp(&ip.to_bytes(), in_udp.then(|| udp().to_bytes()))
         }
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
             let ip = Ipv6Header {
@@ -106,12 +105,17 @@ fn headers(outer: &Outer, in_udp: bool, esp: &[u8], ends: (IpAddr, IpAddr)) -> V
                 destination: destination.octets(),
             };
             // It may not be missing (RFC 8200 section 8.1).
-            let udp = UdpHeader::with_ipv6_checksum(UDP_PORT, UDP_PORT, &ip, esp);
-            let udp = udp.expect("a packet is short").to_bytes();
-            [&ip.to_bytes()[..], &udp[..udp_bytes]].concat()
+            let udp = || UdpHeader::with_ipv6_checksum(UDP_PORT, UDP_PORT, &ip, esp).expect("a packet is short");
+            with_udp(&ip.to_bytes(), in_udp.then(|| udp().to_bytes()))
         }
         _ => unreachable!("both ends of a tunnel have addresses of one family"),
     }
+}
+
+fn with_udp(ip: &[u8], udp: Option<[u8; UdpHeader::LEN]>) -> Vec<u8> {
+    let mut bytes = ip.to_vec();
+    bytes.extend(udp.into_iter().flatten());
+    bytes
 }
 
 /// What is encrypted with its trailer: bytes 1, 2 and so on up to a multiple of four, how many, and what it is (RFC

@@ -71,11 +71,12 @@ impl Gateways {
         outer.outer_ecn = written.outer_ecn;
     }
 
-    /// A packet leaves: `inner` as the rule made it. The law may write its ECN field and its feedback.
+    /// A packet leaves, which entered with that ECN field: `inner` as the rule made it. The law may write its ECN field
+    /// and its feedback.
     pub fn decapsulate(
         &mut self,
         passing: &Passing,
-        outer: &Header,
+        (outer, entered_ecn): (&Header, u8),
         inner: &mut Header,
         feedback: Option<&mut FeedbackBytes>,
     ) {
@@ -84,7 +85,13 @@ impl Gateways {
         };
         let (state, law, params) = end.state(self.memory, passing);
         let mut written = shown(inner, feedback.as_deref());
-        let (outer, now_us) = (shown(outer, None), passing.now_ns / NS_PER_US);
+        // Routers that were told of the tunnel have no place in its packets to say that they saw one.
+        let seen = Header {
+            ecn: entered_ecn,
+            confirmed: 0,
+            ..*outer
+        };
+        let (outer, now_us) = (shown(&seen, None), passing.now_ns / NS_PER_US);
         law.decapsulate(state, params, now_us, &outer, &mut written);
         (inner.ecn, inner.outer_ecn, inner.confirmed) = (written.ecn, written.ecn, written.confirmed);
         if let Some(feedback) = feedback {

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use nix::errno::Errno;
@@ -21,15 +22,15 @@ pub struct InUse {
 /// # Errors
 /// The folder cannot be written.
 pub fn keep(folder: &Path) -> io::Result<Option<InUse>> {
-    let path = folder.join(LOCK);
-    let file = match File::create(&path) {
+    let file = match File::create(folder.join(LOCK)) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let shared = locked(file, FlockArg::LockShared)?;
-    // Whoever removed the image meanwhile had locked it before.
-    Ok(path.exists().then_some(InUse { _shared: shared }))
+    // Whoever removed the image meanwhile had locked it before, and another one may be at its place.
+    let is_there = shared.metadata()?.nlink() > 0;
+    Ok(is_there.then_some(InUse { _shared: shared }))
 }
 
 /// Removes the image in a folder, unless somebody keeps it.
