@@ -82,16 +82,17 @@ impl Entry<'_> {
 /// A file that cannot be read or says something that it must not, or a claim that does not exist, or only elsewhere.
 pub fn read(folder: &Path, wanted: &[String], grounds: &[Ground]) -> Result<Claims, Failure> {
     let mut claims = paper::read_file(folder, "claims.toml")?;
+    let given: Vec<&str> = grounds.iter().map(|ground| ground.name()).collect();
     select(&mut claims, wanted, grounds)?;
     let away = wanted.iter().find_map(|id| Some((id, claims.away.claims.get(id)?)));
     if let Some((id, ground)) = away {
         let name = ground.name();
         return Err(Failure::Invalid(format!(
-            "claim \"{id}\" needs runs on the ground {name}: add it with --ground, such as --ground sim,{name}"
+            "claim \"{id}\" needs runs on the ground {name}, too: --ground {},{name}",
+            given.join(",")
         )));
     }
     if claims.claim.is_empty() {
-        let given: Vec<&str> = grounds.iter().map(|ground| ground.name()).collect();
         return Err(Failure::Invalid(format!(
             "--ground {}: no claim of this paper is decided there alone; add sim, such as --ground sim,virtual",
             given.join(",")

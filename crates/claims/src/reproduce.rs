@@ -203,13 +203,10 @@ fn parts(claims: &Claims, plans: &[Plan]) -> Vec<Part> {
         if claims.run[..place].iter().any(|earlier| earlier.is_beside(first)) {
             continue;
         }
-        let mut plan = merged(claims, plans, |runs| runs.is_beside(first));
-        // What is kept of an interrupted ledger is told apart by this text.
-        let _ = writeln!(plan.text, "# on {}, {}", first.ground.name(), first.sysctl.join(" "));
         parts.push(Part {
             ground: first.ground,
             sysctls: first.sysctl.clone(),
-            plan,
+            plan: merged(claims, plans, |runs| runs.is_beside(first)),
         });
     }
     parts

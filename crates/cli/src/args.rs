@@ -25,7 +25,27 @@ pub struct ScenarioArgs {
     pub max_runs: usize,
 }
 
+/// How runs are made, and where their result goes.
+#[derive(Clone, Debug, Args)]
+pub struct ResultArgs {
+    /// Folder for the result, which must be empty or not exist [default: results/NAME-001, numbered on]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Runs at the same time: threads, or guests [default: one per core]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Run everything again, also what an interrupted sweep had finished
+    #[arg(long)]
+    pub fresh: bool,
+    /// Write the tables as CSV too, into the folder csv of the result
+    #[arg(long)]
+    pub csv: bool,
+    /// Print only errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 /// A number of threads.
-pub fn threads(text: &str) -> Result<NonZeroUsize, &'static str> {
+fn threads(text: &str) -> Result<NonZeroUsize, &'static str> {
     text.parse().map_err(|_| "a whole number from 1 on is needed")
 }

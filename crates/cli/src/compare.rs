@@ -1,17 +1,14 @@
 //! `fadelab compare`: one scenario on several grounds, laid over each other, and how far they are apart.
 
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
-use fadelab_lab::{Done, Failure, Job, Live, Simulator};
+use fadelab_lab::{Done, Failure, Job, Kept, Live, Simulator};
 use fadelab_results::SIM;
 use fadelab_results::distance::{self, Agreement, Distance};
 
-use crate::args::{ScenarioArgs, threads};
+use crate::args::{ResultArgs, ScenarioArgs};
 use crate::progress::Terminal;
 use crate::testbed::{self, GuestArgs};
-use crate::{output, run, show};
+use crate::{kept, output, run, show};
 
 /// Arguments of `fadelab compare`.
 #[derive(Debug, Args)]
@@ -23,21 +20,11 @@ pub struct CompareArgs {
     pub on: Vec<Ground>,
     #[command(flatten)]
     pub guest: GuestArgs,
-    /// Folder for the result, which must be empty or not exist [default: results/NAME-001, numbered on]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Threads, and guests at the same time [default: one per core]
-    #[arg(long, value_name = "N", value_parser = threads)]
-    pub jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub result: ResultArgs,
     /// End with status 1 if a distance is beyond its bound, and with 3 if more seeds are needed to say whether one is
     #[arg(long)]
     pub exit_code: bool,
-    /// Write the tables as CSV too, into the folder csv of the result
-    #[arg(long)]
-    pub csv: bool,
-    /// Print only errors
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 /// Where a scenario can run.
@@ -94,7 +81,7 @@ impl Ground {
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     check_grounds(&args.on)?;
     let plan = show::plan_for(&args.scenario, args.on.contains(&Ground::Live))?;
-    let target = run::target(&args.scenario, args.out.as_deref());
+    let target = run::target(&args.scenario, args.result.out.as_deref());
     let mut grounds = args
         .on
         .iter()
@@ -103,26 +90,33 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let mut unprepared: Vec<&mut dyn fadelab_lab::Ground> =
         grounds.iter_mut().map(|ground| &mut **ground as _).collect();
     fadelab_lab::prepare(&plan, &target, &mut unprepared, &testbed::step)?;
-    if !args.quiet {
+    if !args.result.quiet {
         output::warn(&plan.warnings);
         output::warn(&fadelab_lab::foreign_preset(&plan));
+    }
+    let grounds: Vec<&dyn fadelab_lab::Ground> = grounds.iter().map(AsRef::as_ref).collect();
+    let kept: Vec<Kept> = (grounds.iter())
+        .map(|&ground| Kept::of(&plan, ground, &target, args.result.fresh))
+        .collect::<Result<_, _>>()?;
+    if !args.result.quiet {
+        output::note(&kept::greeting(&kept));
     }
     let job = Job {
         plan: &plan,
         scenario_path: &args.scenario.file,
         target: &target,
-        threads: run::threads(args.jobs, &plan),
-        csv: args.csv,
+        threads: run::threads(args.result.jobs, &plan),
+        csv: args.result.csv,
     };
-    let grounds: Vec<&dyn fadelab_lab::Ground> = grounds.iter().map(AsRef::as_ref).collect();
     let done = job
-        .run(&grounds, None, &Terminal::naming_grounds(args.quiet))
-        .map_err(|stop| run::failure(stop, &args.scenario, &job, None))?;
+        .run(&grounds, &kept, &Terminal::naming_grounds(args.result.quiet))
+        .map_err(|stop| run::failure(stop, &args.scenario, &job, &kept))?;
     output::warn(&done.disturbed);
     let distances = &done.summary.distances;
-    if !args.quiet {
-        let text = run::text(&done.summary, &speed(&done), &done.folder);
-        output::print_told(&format!("{text}\n{}", apart(distances)))?;
+    if !args.result.quiet {
+        let text = run::text(&done.summary, &speed(&done, kept::taken(&kept)), &done.folder);
+        let kept = kept::for_more_seeds(&kept, args.result.out.as_deref());
+        output::print_told(&format!("{text}\n{}{kept}", apart(distances)))?;
     }
     let any = |agreement: Agreement| distances.iter().any(|distance| distance.agreement == agreement);
     match args.exit_code {
@@ -148,7 +142,8 @@ fn check_grounds(on: &[Ground]) -> Result<(), Failure> {
     )))
 }
 
-fn speed(done: &Done) -> String {
+/// How long it took; of runs that an earlier comparison had finished, `taken_n`, the time is not known.
+fn speed(done: &Done, taken_n: usize) -> String {
     let guest = done.provenance.guest.as_ref();
     let kernel = guest.map_or_else(String::new, |guest| format!(", {}", guest.kernel));
     let (runs, virtual_s, wall_s) = (
@@ -156,7 +151,8 @@ fn speed(done: &Done) -> String {
         done.virtual_s(),
         done.provenance.wall_time_s,
     );
-    format!("{runs} runs, {virtual_s} virtual s in {wall_s:.1} s{kernel}")
+    let taken = kept::told(taken_n);
+    format!("{runs} runs, {virtual_s} virtual s in {wall_s:.1} s{kernel}{taken}")
 }
 
 /// The table of distances, and what it comes to.

@@ -1,6 +1,7 @@
 //! `fadelab reproduce`: runs what a paper's claims speak of, prints the ledger and says whether recorded verdicts hold.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::time::Instant;
 
 use clap::Args;
@@ -35,6 +36,9 @@ pub struct ReproduceArgs {
         conflicts_with = "studies"
     )]
     pub ground: Vec<Ground>,
+    /// Run everything again, also what an interrupted ledger had finished
+    #[arg(long, conflicts_with = "studies")]
+    pub fresh: bool,
     /// Seeds 1 to N [default: those of the scenarios]; verdicts were reached with the default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub seeds: Option<u32>,
@@ -69,20 +73,20 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let ledger = Ledger::of(&folder, claims, args.seeds)?;
     let wall = Instant::now();
     let parts = made(&ledger, &args.ground, &target)?;
-    let kept: Vec<Option<Kept>> = (ledger.parts().iter())
-        .map(|part| Kept::of(&part.plan, &target, false))
+    let kept: Vec<Kept> = (ledger.parts().iter().zip(&parts))
+        .map(|(part, ground)| Kept::of(&part.plan, &**ground, &target, args.fresh))
         .collect::<Result<_, _>>()?;
-    output::note(&kept::greeting(kept.iter().flatten()));
+    output::note(&kept::greeting(&kept));
     let (mut all, mut guest) = (Vec::new(), None);
     for ((part, ground), kept) in ledger.parts().iter().zip(&parts).zip(&kept) {
-        all.extend(runs(&**ground, &part.plan, kept.as_ref())?);
+        all.extend(runs(&**ground, &part.plan, slice::from_ref(kept))?);
         guest = guest.or_else(|| ground.guest());
     }
     let judged = ledger.judge(all)?;
     let page = judged
         .write(&target, wall.elapsed().as_secs_f64(), run::cores(), guest)
-        .map_err(|error| kept::not_written(&error, kept.iter().flatten().next()))?;
-    kept.iter().flatten().for_each(Kept::remove);
+        .map_err(|error| kept::not_written(&error, &kept))?;
+    kept.iter().for_each(Kept::remove);
     let complete = args.seeds.is_none();
     let heading = |id: &str| console::style(id).bold().to_string();
     let text = fadelab_claims::text(ledger.claims(), &judged.entries, complete, &heading);
@@ -124,7 +128,7 @@ fn studies(args: &ReproduceArgs, folder: &Path) -> Result<(), Failure> {
     for id in &args.studies {
         let study = studies.named(id)?;
         let plan = study.plan(folder, args.seeds)?;
-        output::print(&study.table(&runs(&Simulator, &plan, None)?)?)?;
+        output::print(&study.table(&runs(&Simulator, &plan, &[])?)?)?;
     }
     Ok(())
 }
@@ -152,9 +156,9 @@ fn sysctl(text: &str) -> Result<Sysctl, Failure> {
         .map_err(|error| Failure::Invalid(format!("claims.toml, sysctl \"{text}\": {error}")))
 }
 
-fn runs(ground: &dyn fadelab_lab::Ground, plan: &Plan, kept: Option<&Kept>) -> Result<Vec<Run>, Failure> {
+fn runs(ground: &dyn fadelab_lab::Ground, plan: &Plan, kept: &[Kept]) -> Result<Vec<Run>, Failure> {
     let threads = if ground.is_alone() { 1 } else { run::cores() };
-    let swept = fadelab_lab::sweep(ground, plan, threads, kept, &Terminal::new(false));
+    let swept = fadelab_lab::sweep(ground, plan, threads, kept.first(), &Terminal::new(false));
     swept.map(|swept| swept.runs).map_err(|stop| {
         kept::failure(stop, kept, |index, why| {
             let run = &plan.runs[index];

@@ -10,7 +10,7 @@ use fadelab_laws::guard::Fault;
 use fadelab_results::{Run, SIM, Summary, Target, table};
 use fadelab_scenario::plan::Plan;
 
-use crate::args::{self, ScenarioArgs};
+use crate::args::{ResultArgs, ScenarioArgs};
 use crate::progress::Terminal;
 use crate::{kept, output, shell, show};
 
@@ -19,25 +19,12 @@ use crate::{kept, output, shell, show};
 pub struct RunArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Folder for the result, which must be empty or not exist [default: results/NAME-001, numbered on]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = args::threads)]
-    pub jobs: Option<NonZeroUsize>,
-    /// Run everything again, also what an interrupted sweep had finished
-    #[arg(long)]
-    pub fresh: bool,
-    /// Write the tables as CSV too, into the folder csv of the result
-    #[arg(long)]
-    pub csv: bool,
+    #[command(flatten)]
+    pub result: ResultArgs,
     /// Log packets, for Wireshark (packets/*.pcapng): of a flow, by name or number, at its sender's host, or of a link,
     /// by name, what arrives over it; repeatable
     #[arg(long, value_name = "FLOW|LINK")]
     pub pcap: Vec<String>,
-    /// Print only errors
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 /// Runs a scenario and writes its result.
@@ -51,32 +38,32 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(log) = &log {
         log.check_simulated(&plan)?;
     }
-    let target = target(&args.scenario, args.out.as_deref());
+    let target = target(&args.scenario, args.result.out.as_deref());
     // A result that could not be written should be known before the runs, not after them.
     target.check().map_err(Failure::invalid)?;
-    let kept = Kept::of(&plan, &target, args.fresh)?;
-    if !args.quiet {
+    let kept = [Kept::of(&plan, &Simulator, &target, args.result.fresh)?];
+    if !args.result.quiet {
         output::warn(&plan.warnings);
-        output::note(&kept::greeting(kept.iter()));
+        output::note(&kept::greeting(&kept));
     }
     let job = Job {
         plan: &plan,
         scenario_path: &args.scenario.file,
         target: &target,
-        threads: threads(args.jobs, &plan),
-        csv: args.csv,
+        threads: threads(args.result.jobs, &plan),
+        csv: args.result.csv,
     };
-    let terminal = Terminal::new(args.quiet);
+    let terminal = Terminal::new(args.result.quiet);
     let done = job
-        .run(&[&Simulator], kept.as_ref(), &terminal)
-        .map_err(|stop| failure(stop, &args.scenario, &job, kept.as_ref()))?;
+        .run(&[&Simulator], &kept, &terminal)
+        .map_err(|stop| failure(stop, &args.scenario, &job, &kept))?;
     if let Some(log) = &log {
         log.write(&plan, &done.folder, job.threads, &terminal)?;
     }
-    if args.quiet {
+    if args.result.quiet {
         return Ok(());
     }
-    let speed = speed(&done, kept.as_ref().map_or(0, Kept::taken));
+    let speed = speed(&done, kept::taken(&kept));
     output::print_told(&text(&done.summary, &speed, &done.folder)).map_err(|failure| match failure {
         Failure::Failed(message) => Failure::Failed(format!(
             "{message}; the result is complete in {}",
@@ -147,16 +134,16 @@ fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> 
 }
 
 /// What a person is told of a job that gave no result. Runs of the simulator can be run alone.
-pub fn failure(stop: Stop, args: &ScenarioArgs, job: &Job, kept: Option<&Kept>) -> Failure {
+pub fn failure(stop: Stop, args: &ScenarioArgs, job: &Job, kept: &[Kept]) -> Failure {
     match stop {
         Stop::Run {
             why: NoRecord::Refused(message),
             ..
         } => Failure::Invalid(message),
-        Stop::Run { ground, index, why } if ground != SIM => {
+        Stop::Run { ground, .. } if ground != SIM => kept::failure(stop, kept, |index, why| {
             let run = &job.plan.runs[index];
-            Failure::Failed(format!("law {}, seed {}: {why}", run.law_label, run.seed))
-        }
+            format!("law {}, seed {}: {why}", run.law_label, run.seed)
+        }),
         stop => kept::failure(stop, kept, |index, why| {
             let message = match why {
                 NoRecord::Law(fault) => at_fault(fault, job.target),
@@ -193,7 +180,7 @@ fn speed(done: &Done, taken_n: usize) -> String {
         plural(threads)
     );
     if taken_n > 0 {
-        return format!("{text}, {taken_n} of them taken from before");
+        return text + &kept::told(taken_n);
     }
     let shown = |run: &Run| -> u64 { run.record.links_end.iter().map(|link| link.sent_pkts).sum() };
     let packets: u64 = runs.iter().map(shown).sum();

@@ -1,18 +1,17 @@
 //! `fadelab testbed`: scenarios inside a Linux kernel, with results like those of the simulator.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use fadelab_lab::packets::{Log, Written};
-use fadelab_lab::{Done, Failure, Job, Live, Punctuality, Virtual};
+use fadelab_lab::{Done, Failure, Job, Kept, Live, Punctuality, Virtual};
 use fadelab_run::record::ProcessorLoad;
 use fadelab_testbed::{Applications, Recordings, Sysctl, host_laws};
 
-use crate::args::{ScenarioArgs, threads};
+use crate::args::{ResultArgs, ScenarioArgs};
 use crate::progress::Terminal;
-use crate::{commit, output, run, show};
+use crate::{commit, kept, output, run, show};
 
 /// The kernel of guests for which nobody names another one.
 pub const KERNEL: &str = "6.1";
@@ -39,12 +38,8 @@ pub struct TestbedRunArgs {
     pub ground: Ground,
     #[command(flatten)]
     pub guest: GuestArgs,
-    /// Folder for the result, which must be empty or not exist [default: results/NAME-001, numbered on]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Guests at the same time [default: one per core]
-    #[arg(long, value_name = "N", value_parser = threads)]
-    pub jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub result: ResultArgs,
     /// Write each call of the law into FILE, for fadelab replay; the scenario must amount to one run
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -61,15 +56,9 @@ pub struct TestbedRunArgs {
     /// by name, what arrives over it; repeatable
     #[arg(long, value_name = "FLOW|LINK")]
     pub pcap: Vec<String>,
-    /// Write the tables as CSV too, into the folder csv of the result
-    #[arg(long)]
-    pub csv: bool,
     /// End with status 1 where the emulator was disturbed, so that it was not the link that the scenario asks for
     #[arg(long)]
     pub strict: bool,
-    /// Print only errors
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 /// Where a scenario runs.
@@ -195,18 +184,20 @@ fn ground_of(
     })
 }
 
-/// How long it took, how punctual links were in real time, and how busy the guest's processor in virtual time.
-fn speed(done: &Done, ground: Ground) -> String {
+/// How long it took, how punctual links were in real time, and how busy the guest's processor in virtual time. Of runs
+/// that an earlier sweep had finished, `taken_n`, the time is not known.
+fn speed(done: &Done, ground: Ground, taken_n: usize) -> String {
     let (runs, wall_s, own_s) = (
         done.experiment.runs.len(),
         done.provenance.wall_time_s,
         done.virtual_s(),
     );
     let mut speed = format!(
-        "{runs} run{} in {}: {own_s}{} s in {wall_s:.1} s",
+        "{runs} run{} in {}: {own_s}{} s in {wall_s:.1} s{}",
         if runs == 1 { "" } else { "s" },
         done.provenance.guest.as_ref().map_or("", |guest| &guest.kernel),
         if ground == Ground::Live { "" } else { " virtual" },
+        kept::told(taken_n),
     );
     if let Some(punctuality) = done.punctuality() {
         speed.push_str(&late(&punctuality));
@@ -245,25 +236,34 @@ fn busy(load: ProcessorLoad) -> String {
 fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     host_laws::register();
     let plan = show::plan_for(&args.scenario, args.ground == Ground::Live)?;
-    let target = run::target(&args.scenario, args.out.as_deref());
+    let target = run::target(&args.scenario, args.result.out.as_deref());
     let log = Some(&args.pcap).filter(|names| !names.is_empty());
     let log = log.map(|names| Log::of(names, &plan)).transpose()?;
     let packets = log.map(|log| Written::begin(&log, &plan)).transpose()?.map(Arc::new);
     let mut ground = ground_of(args, plan.runs.len(), packets.clone())?;
     fadelab_lab::prepare(&plan, &target, &mut [&mut *ground], &step)?;
-    if !args.quiet {
+    if !args.result.quiet {
         output::warn(&plan.warnings);
+    }
+    // A run that is taken from before writes no log.
+    let kept = if packets.is_none() {
+        vec![Kept::of(&plan, &*ground, &target, args.result.fresh)?]
+    } else {
+        Vec::new()
+    };
+    if !args.result.quiet {
+        output::note(&kept::greeting(&kept));
     }
     let job = Job {
         plan: &plan,
         scenario_path: &args.scenario.file,
         target: &target,
-        threads: run::threads(args.jobs, &plan),
-        csv: args.csv,
+        threads: run::threads(args.result.jobs, &plan),
+        csv: args.result.csv,
     };
     let done = job
-        .run(&[&*ground], None, &Terminal::new(args.quiet))
-        .map_err(|stop| run::failure(stop, &args.scenario, &job, None))?;
+        .run(&[&*ground], &kept, &Terminal::new(args.result.quiet))
+        .map_err(|stop| run::failure(stop, &args.scenario, &job, &kept))?;
     if let Some(packets) = packets {
         packets.keep(&done.folder)?;
     }
@@ -274,8 +274,9 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
             done.disturbed.join("\n       ")
         )));
     }
-    if args.quiet {
+    if args.result.quiet {
         return Ok(());
     }
-    output::print_told(&run::text(&done.summary, &speed(&done, args.ground), &done.folder))
+    let speed = speed(&done, args.ground, kept::taken(&kept));
+    output::print_told(&run::text(&done.summary, &speed, &done.folder))
 }

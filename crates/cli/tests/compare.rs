@@ -102,3 +102,42 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
         assert!(!scratch.0.join("results").exists());
     }
 }
+
+#[test]
+fn more_seeds_go_on_with_the_runs_of_fewer() {
+    // Goal: what two seeds leave undecided stays, and three run the third alone, whose result is that of three from
+    // the start; another setting of the kernel takes the simulator's runs alone, and --fresh none.
+    if !possible("6.1") {
+        return;
+    }
+    let scratch = scratch();
+    let lossy = ["--set", "channel.model=random", "--set", "channel.loss_data=0.01"];
+    let compared = |more: &[&str]| {
+        let output = scratch.fadelab(&[&["compare", "net.toml"], &lossy[..], more].concat());
+        assert_status(&output, 0);
+        (stdout(&output), stderr(&output))
+    };
+    let (two, nothing) = compared(&["--seeds", "1..2"]);
+    assert!(!nothing.contains("finished before"), "{nothing}");
+    assert!(
+        two.contains("These runs are kept in results/.net.unfinished ("),
+        "{two}"
+    );
+    let (three, taken) = compared(&["--seeds", "1..3"]);
+    assert!(taken.contains("4 of 6 runs were finished before"), "{taken}");
+    assert!(three.contains(", 4 of them taken from before"), "{three}");
+    let (_, from_sim) = compared(&["--seeds", "1..3", "--sysctl", "net.ipv4.tcp_sack=0"]);
+    assert!(from_sim.contains("3 of 6 runs were finished before"), "{from_sim}");
+    let (whole, fresh) = compared(&["--seeds", "1..3", "--fresh"]);
+    assert!(!fresh.contains("finished before"), "{fresh}");
+    let apart = |text: &str| {
+        let (_, distances) = text.split_once("How far the grounds").unwrap();
+        distances.split("These runs").next().unwrap().to_owned()
+    };
+    assert_eq!(apart(&three), apart(&whole));
+    let (elsewhere, _) = compared(&["--seeds", "1..2", "--out", "there"]);
+    assert!(
+        elsewhere.contains("with them, once there is somewhere else."),
+        "{elsewhere}"
+    );
+}

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use fadelab_path::punctuality::Punctuality;
+use fadelab_results::distance::Distance;
 use fadelab_results::{Experiment, Host, Origin, Provenance, Run, Sharing, Summary, Target};
 use fadelab_run::record::ProcessorLoad;
 use fadelab_scenario::plan::Plan;
@@ -49,6 +50,12 @@ impl Done {
         runs.map(|run| run.spec.duration_ns / 1_000_000_000).sum()
     }
 
+    /// Whether more seeds would say if some distance between grounds is within its bound.
+    pub fn asks_for_seeds(&self) -> bool {
+        let mut distances = self.summary.distances.iter();
+        distances.any(Distance::asks_for_seeds)
+    }
+
     /// How punctual the least punctual emulator was, in real time; `None`: none was needed.
     pub fn punctuality(&self) -> Option<Punctuality> {
         let live = self.experiment.runs.iter().filter(|run| run.ground == live::LIVE);
@@ -82,17 +89,18 @@ pub fn prepare(
 }
 
 impl Job<'_> {
-    /// Runs the plan on each ground, which must be prepared, and writes one result of all. Runs are taken from `kept`
-    /// and kept there until the result is written; it is meant for one ground.
+    /// Runs the plan on each ground, which must be prepared, and writes one result of all. Runs of each are taken from
+    /// its place in `kept`, which may be empty, and kept there until the result is written, or longer where more seeds
+    /// would say how far the grounds are apart ([`Done::asks_for_seeds`]): those need not run these again.
     ///
     /// # Errors
     /// See [`Stop`].
-    pub fn run(&self, grounds: &[&dyn Ground], kept: Option<&Kept>, watch: &dyn Watch) -> Result<Done, Stop> {
+    pub fn run(&self, grounds: &[&dyn Ground], kept: &[Kept], watch: &dyn Watch) -> Result<Done, Stop> {
         let (wall, cpu) = (Instant::now(), ProcessTime::now());
         let (mut runs, mut idle_s) = (Vec::new(), 0.0);
-        for &ground in grounds {
+        for (place, &ground) in grounds.iter().enumerate() {
             let threads = if ground.is_alone() { 1 } else { self.threads };
-            let swept = sweep(ground, self.plan, threads, kept, watch)?;
+            let swept = sweep(ground, self.plan, threads, kept.get(place), watch)?;
             idle_s += swept.workers_idle_s;
             runs.extend(swept.runs);
         }
@@ -118,16 +126,17 @@ impl Job<'_> {
         experiment.warnings.extend_from_slice(&disturbed);
         let summary = Summary::of(&experiment);
         let folder = fadelab_results::write(self.target, &experiment, &summary, &provenance, self.csv)?;
-        if let Some(kept) = kept {
-            kept.remove();
-        }
-        Ok(Done {
+        let done = Done {
             experiment,
             summary,
             provenance,
             disturbed,
             folder,
-        })
+        };
+        if !done.asks_for_seeds() {
+            kept.iter().for_each(Kept::remove);
+        }
+        Ok(done)
     }
 }
 

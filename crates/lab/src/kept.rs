@@ -12,9 +12,9 @@ use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use twox_hash::XxHash3_128;
 
-use crate::Failure;
+use crate::{Failure, Ground};
 
-/// The runs of one plan that are kept, by their place in the plan.
+/// The runs of one plan on one ground that are kept, by their place in the plan.
 #[derive(Debug)]
 pub struct Kept {
     store: Unfinished,
@@ -24,29 +24,27 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Those beside `target`; none for a single run, which has nothing to take up. With `fresh` what is there is left
-    /// alone until it is replaced.
+    /// Those of a prepared ground beside `target`; none for a single run, which has nothing to take up. With `fresh`
+    /// what is there is left alone until it is replaced.
     ///
     /// # Errors
     /// The target has no name.
-    pub fn of(plan: &Plan, target: &Target, fresh: bool) -> Result<Option<Self>, Failure> {
-        if plan.runs.len() < 2 {
-            return Ok(None);
-        }
+    pub fn of(plan: &Plan, ground: &dyn Ground, target: &Target, fresh: bool) -> Result<Self, Failure> {
         let store = Unfinished::of(target).map_err(Failure::invalid)?;
-        let base = scenario_hash(plan);
-        let keys = plan.runs.iter().map(|run| key(&base, run)).collect();
-        Ok(Some(Self {
+        let base = scenario_hash(plan, ground);
+        let several = Some(&plan.runs).filter(|runs| runs.len() > 1);
+        Ok(Self {
             store,
-            keys,
+            keys: several.into_iter().flatten().map(|run| key(&base, run)).collect(),
             fresh,
             taken: AtomicUsize::new(0),
-        }))
+        })
     }
 
     /// The run at `index`, if it was finished before.
     pub fn take(&self, index: usize) -> Option<RunRecord> {
-        let record = (!self.fresh).then(|| self.store.take(self.keys[index])).flatten()?;
+        let key = self.keys.get(index).filter(|_| !self.fresh)?;
+        let record = self.store.take(*key)?;
         self.taken.fetch_add(1, Ordering::Relaxed);
         Some(record)
     }
@@ -56,12 +54,12 @@ impl Kept {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Keeps the run at `index`.
+    /// Keeps the run at `index`, if there are others.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn keep(&self, index: usize, record: &RunRecord) -> Result<(), fadelab_results::Error> {
-        self.store.keep(self.keys[index], record)
+        (self.keys.get(index)).map_or(Ok(()), |key| self.store.keep(*key, record))
     }
 
     /// The result is written: its runs need not be kept any longer.
@@ -74,7 +72,7 @@ impl Kept {
         self.keys.iter().filter(|key| self.store.has(**key)).count()
     }
 
-    /// Runs of the plan.
+    /// Runs of the plan that are kept.
     pub fn runs(&self) -> usize {
         self.keys.len()
     }
@@ -97,9 +95,11 @@ impl Kept {
 
 /// A hash of all that the runs of a plan have in common. Seeds are left out: each run has its own, and a sweep that is
 /// repeated with more seeds, or without the one that fails, takes up the others.
-fn scenario_hash(plan: &Plan) -> XxHash3_128 {
+fn scenario_hash(plan: &Plan, ground: &dyn Ground) -> XxHash3_128 {
     let mut hash = XxHash3_128::new();
     hash.write(env!("CARGO_PKG_VERSION").as_bytes());
+    // A kernel and its settings decide what a run gives as much as the scenario does.
+    hash.write(format!("{} {:?}", ground.name(), ground.guest()).as_bytes());
     // Between releases the version stands still while the code moves on: the program file itself tells builds apart.
     if let Ok(facts) = env::current_exe().and_then(fs::metadata) {
         hash.write(format!("{} {:?}", facts.len(), facts.modified().ok()).as_bytes());

@@ -22,7 +22,7 @@
 //!     threads: 2,
 //!     csv: false,
 //! };
-//! let done = job.run(&[&Simulator], None, &Unwatched)?;
+//! let done = job.run(&[&Simulator], &[], &Unwatched)?;
 //! let flow = Subject::of(&done.folder, &Which::default(), &|_| ())?;
 //! println!("{:?}", flow.around(12_400_000_000)?.until.back());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

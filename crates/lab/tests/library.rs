@@ -60,7 +60,7 @@ fn a_sweep_is_run_read_and_explained() {
     // flow of it says why its window moved.
     let (folder, plan) = (TempDir::new().unwrap(), plan(&[]));
     let target = target(&folder);
-    let done = job(&plan, &target).run(&[&Simulator], None, &Unwatched).unwrap();
+    let done = job(&plan, &target).run(&[&Simulator], &[], &Unwatched).unwrap();
     let read = fadelab_results::read(&done.folder).unwrap();
     let names: Vec<(&str, &str, u64)> = read
         .runs
@@ -131,25 +131,24 @@ impl Progress for Heard<'_> {
 #[test]
 fn an_interrupted_sweep_is_taken_up() {
     // Goal: whoever watches stops a sweep after a run; the next one runs the others only, and the result is that of a
-    // sweep that nobody stopped, with nothing left beside it.
+    // sweep that nobody stopped, with nothing left beside it; another ground takes none of its runs.
     let (folder, plan) = (TempDir::new().unwrap(), plan(&[]));
     let target = target(&folder);
-    let kept = Kept::of(&plan, &target, false).unwrap().unwrap();
+    let kept = [Kept::of(&plan, &Simulator, &target, false).unwrap()];
     let impatient = Impatient {
         ends_max: 1,
         ..Impatient::default()
     };
-    let stop = job(&plan, &target)
-        .run(&[&Simulator], Some(&kept), &impatient)
-        .unwrap_err();
+    let stop = job(&plan, &target).run(&[&Simulator], &kept, &impatient).unwrap_err();
     assert!(matches!(stop, Stop::Interrupted), "{stop}");
-    let found = kept.found();
+    let found = kept[0].found();
     assert!((1..4).contains(&found), "{found}");
+    assert_eq!(Kept::of(&plan, &Picky, &target, false).unwrap().found(), 0);
     let patient = Impatient {
         ends_max: usize::MAX,
         ..Impatient::default()
     };
-    let done = job(&plan, &target).run(&[&Simulator], Some(&kept), &patient).unwrap();
+    let done = job(&plan, &target).run(&[&Simulator], &kept, &patient).unwrap();
     let counts = [&patient.spared, &patient.ended].map(|count| count.load(Ordering::Relaxed));
     assert_eq!(counts, [found, 4 - found]);
     let whole = fadelab_lab::sweep(&Simulator, &plan, 1, None, &Unwatched).unwrap();
@@ -188,9 +187,7 @@ fn any_ground_will_do() {
     // does what the other does.
     let (folder, plan) = (TempDir::new().unwrap(), plan(&["flow.law=reno", "run.seeds=1"]));
     let target = target(&folder);
-    let done = job(&plan, &target)
-        .run(&[&Simulator, &Picky], None, &Unwatched)
-        .unwrap();
+    let done = job(&plan, &target).run(&[&Simulator, &Picky], &[], &Unwatched).unwrap();
     let grounds: Vec<&str> = done.experiment.runs.iter().map(|run| &*run.ground).collect();
     assert_eq!(grounds, ["sim", "picky"]);
     let [a, b] = utilisations(&done.experiment)[..] else {
@@ -224,10 +221,8 @@ fn a_panic_on_any_ground_is_the_failure_of_its_run() {
     // kept.
     let (folder, plan) = (TempDir::new().unwrap(), plan(&[]));
     let target = target(&folder);
-    let kept = Kept::of(&plan, &target, false).unwrap().unwrap();
-    let stop = job(&plan, &target)
-        .run(&[&Nervous], Some(&kept), &Unwatched)
-        .unwrap_err();
+    let kept = [Kept::of(&plan, &Nervous, &target, false).unwrap()];
+    let stop = job(&plan, &target).run(&[&Nervous], &kept, &Unwatched).unwrap_err();
     let Stop::Run {
         ground: "nervous",
         index: 2,
@@ -237,7 +232,7 @@ fn a_panic_on_any_ground_is_the_failure_of_its_run() {
         panic!("{stop}");
     };
     assert!(why.contains("it panicked") && why.contains("no vcp"), "{why}");
-    assert_eq!(kept.found(), 2);
+    assert_eq!(kept[0].found(), 2);
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn run(text: &str, sets: &[&str], folder: &Path) -> Experiment {
         threads: 1,
         csv: true,
     };
-    let done = job.run(&[&Simulator], None, &Unwatched).unwrap();
+    let done = job.run(&[&Simulator], &[], &Unwatched).unwrap();
     let read = fadelab_results::read(&done.folder).unwrap();
     let (was, is) = (&done.experiment.runs[0].record.series, &read.runs[0].record.series);
     assert!(was.time_ns.is_empty() || is == was, "what is read is what was written");

@@ -191,6 +191,11 @@ impl Agreement {
 const SEEDS_MAX: usize = 10_000;
 
 impl Distance {
+    /// Whether more seeds would decide: it is undecided, and not for being at its bound.
+    pub fn asks_for_seeds(&self) -> bool {
+        self.agreement == Agreement::Undecided && (self.difference.n == 1 || self.seeds_to_decide().is_some())
+    }
+
     /// How many seeds would decide, if they scatter as those that there are; `None`: it is decided, or one seed does
     /// not tell how far seeds scatter, or the mean is too near to the bound for ten thousand.
     pub fn seeds_to_decide(&self) -> Option<usize> {

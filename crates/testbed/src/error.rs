@@ -76,7 +76,7 @@ pub enum Error {
     /// The guest says nothing any more.
     #[error("the guest has said nothing for {silent_s} s {when} and was ended{}", told(.console))]
     Hangs {
-        /// For how long, by the wall clock.
+        /// For how long, of its processor, or by the wall clock where it used none.
         silent_s: u64,
         /// How far it had come.
         when: String,

@@ -2,6 +2,7 @@
 
 mod command;
 mod monitor;
+mod silence;
 mod snapshot;
 
 use std::ffi::CString;
@@ -11,7 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::Child;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fadelab_run::record::RunRecord;
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -25,10 +26,7 @@ use crate::snapshots::Snapshot;
 use crate::{Error, Recordings};
 use command::{Files, MEMORY_BYTES, ours};
 use monitor::{End, Monitor};
-
-/// A guest that has said nothing for so many seconds, by the wall clock, hangs. It speaks at each virtual second, which
-/// takes a few seconds at most, unless the machine is very slow: then `FADELAB_GUEST_SILENCE_S` says how long to wait.
-const SILENCE_S_MAX: u64 = 120;
+use silence::Silence;
 
 /// How often whoever watches is asked whether to go on.
 const LOOK: Duration = Duration::from_millis(20);
@@ -61,8 +59,7 @@ pub fn run(
     let mut files = vec![(guest::PLAN.to_owned(), plan)];
     files.extend(objects);
     let mut guest = begun(image, &given::packed(&files)?, recordings, report)?;
-    let silence_s_max = silence_s_max();
-    let mut heard = Instant::now();
+    let mut silence = Silence::of(guest.qemu.id());
     let mut when = "before it booted".to_owned();
     let mut time_ns = 0;
     loop {
@@ -73,13 +70,13 @@ pub fn run(
         let has_ended = guest.has_ended();
         let messages = guest.hear();
         if !messages.is_empty() {
-            heard = Instant::now();
+            silence.end();
         } else if has_ended {
             let console = guest.console();
             return Err(Error::Ended { when, console });
-        } else if heard.elapsed() > Duration::from_secs(silence_s_max) {
+        } else if let Some(silent_s) = silence.too_long_s() {
             return Err(Error::Hangs {
-                silent_s: silence_s_max,
+                silent_s,
                 when,
                 console: guest.console(),
             });
@@ -137,12 +134,6 @@ fn begun(image: &Image, given: &[u8], recordings: &Recordings, report: &mut Repo
     };
     guest.monitor.go_on();
     Ok(guest)
-}
-
-/// How long a guest may be silent, in s.
-fn silence_s_max() -> u64 {
-    let given = std::env::var("FADELAB_GUEST_SILENCE_S").ok();
-    given.and_then(|text| text.parse().ok()).unwrap_or(SILENCE_S_MAX)
 }
 
 impl Guest {
@@ -228,8 +219,7 @@ impl Guest {
 
     /// Waits until an order ends.
     fn wait(&mut self, end: End, report: &mut Report<'_>) -> Result<(), Error> {
-        let silence_s_max = silence_s_max();
-        let begin = Instant::now();
+        let mut silence = Silence::of(self.qemu.id());
         loop {
             if !report(0) {
                 return Err(Error::Stopped);
@@ -246,14 +236,16 @@ impl Guest {
                     let console = self.console();
                     return Err(Error::Ended { when, console });
                 }
-                _ if begin.elapsed() > Duration::from_secs(silence_s_max) => {
-                    return Err(Error::Hangs {
-                        silent_s: silence_s_max,
-                        when,
-                        console: self.console(),
-                    });
+                _ => {
+                    if let Some(silent_s) = silence.too_long_s() {
+                        let console = self.console();
+                        return Err(Error::Hangs {
+                            silent_s,
+                            when,
+                            console,
+                        });
+                    }
                 }
-                _ => {}
             }
         }
     }
