@@ -19,7 +19,7 @@ fn simulated_gateways_carry_each_half() {
         "router.dcp_ew.code=nine",
         "tunnel.vpn.params.code=nine",
     ];
-    let cases: [(&[&str], &[&str]); 7] = [
+    let cases: [(&[&str], &[&str]); 8] = [
         (
             &["run.duration=240 s"],
             &["--least-levels", "100", "--least-packets", "20000"],
@@ -35,6 +35,7 @@ fn simulated_gateways_carry_each_half() {
         ),
         (&["tunnel.vpn.outer=ipv6"], &["--least-packets", "4000"]),
         (&["tunnel.vpn.udp=true"], &["--least-packets", "4000"]),
+        (&["tunnel.vpn.rekey=2 s"], &["--least-packets", "4000"]),
         (
             &["tunnel.vpn.udp=true", "tunnel.vpn.outer=ipv6"],
             &["--least-packets", "4000"],

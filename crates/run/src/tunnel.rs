@@ -24,6 +24,8 @@ pub struct TunnelSpec {
     /// Whether ESP is in UDP, as through a NAT (RFC 3948).
     pub in_udp: bool,
     pub cipher: Cipher,
+    /// How long each of its associations lasts, after which new ones take their place; `None`: for ever.
+    pub rekey_ns: Option<u64>,
     /// What becomes of the ECN field at `from` and at `to`: each end knows its own rule alone.
     pub ecn: [EcnRule; 2],
     /// Of the outer header; zero under IPv6, which has none.
@@ -60,9 +62,12 @@ pub fn outer_address(family: Family, tunnel: usize, end: usize) -> IpAddr {
 /// The UDP port of both ends, where ESP is in UDP (RFC 3948 section 2.1).
 pub const UDP_PORT: u16 = 4500;
 
-/// The index by which an end knows what comes to it (SPI, RFC 4301 section 4.1).
-pub fn spi(tunnel: usize, to: usize) -> u32 {
-    0x1000 + 2 * tunnel as u32 + to as u32
+/// Distance between the indices of an association and of the one in whose place it comes.
+pub const SPI_STEP: u32 = 0x1_0000;
+
+/// The index by which an end knows what comes to it (SPI, RFC 4301 section 4.1), after so many renewals.
+pub fn spi(tunnel: usize, to: usize, renewals: u32) -> u32 {
+    (0x1000 + 2 * tunnel as u32 + to as u32).wrapping_add(renewals.wrapping_mul(SPI_STEP))
 }
 
 /// What of a packet ESP encrypts (RFC 4301 section 4.1).
@@ -144,6 +149,11 @@ const TRAILER_BYTES: u32 = 2;
 const ALIGNMENT_BYTES: u32 = 4;
 
 impl TunnelSpec {
+    /// How often associations were renewed by then.
+    pub fn renewals(&self, now_ns: u64) -> u32 {
+        self.rekey_ns.map_or(0, |rekey_ns| (now_ns / rekey_ns) as u32)
+    }
+
     /// Size in the tunnel of a packet of so many bytes.
     pub fn encapsulated_bytes(&self, ip_bytes: u32) -> u32 {
         match self.mode {

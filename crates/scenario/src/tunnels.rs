@@ -12,6 +12,7 @@ use crate::kind::Kind;
 use crate::laws;
 use crate::reader::Reader;
 use crate::topology::Topology;
+use crate::unit::{Duration, Switch};
 use crate::value::{Same, words};
 
 /// The section, below which each table has the name of a tunnel.
@@ -68,6 +69,12 @@ keys! {
         "udp",
         Is("false"),
         "whether ESP is in UDP, as through a NAT (RFC 3948): 8 B more behind the header outside",
+    );
+    REKEY: Switch<Duration> = Declared::new(
+        "rekey",
+        Is("false"),
+        "how long security associations last, at least 2 s: then new ones are there, of another index (SPI) and with \
+         sequence numbers that begin again; packets of those before still come in as long again",
     );
     CIPHER: Cipher = Declared::new(
         "cipher",
@@ -166,6 +173,7 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
         mode: reader.take(table, &MODE)?,
         outer: Family::Ipv4,
         in_udp: false,
+        rekey_ns: rekey_ns(reader, table)?,
         cipher: reader.take(table, &CIPHER)?,
         told_wire: told_wire(reader, table, auto)?,
         // As it is in transport mode: the header is the packet's own.
@@ -199,6 +207,20 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
     tunnel.memory = reader.take(table, &MEMORY)?;
     tunnel.gateways = gateways(reader, table, auto)?;
     Ok(tunnel)
+}
+
+/// Linux takes the newer one of two associations by the second in which it came.
+fn rekey_ns(reader: &mut Reader<'_>, table: &str) -> Result<Option<u64>, Refusal> {
+    const NS_MIN: u64 = 2_000_000_000;
+    let Switch(rekey) = reader.take(table, &REKEY)?;
+    match rekey.map(|Duration(ns)| ns) {
+        Some(ns) if ns < NS_MIN => {
+            let why = "associations last 2 s at least, for Linux tells which one is newer by whole seconds: allowed is \
+                       2 s and longer, or false";
+            Err(reader.refuse(&REKEY.key.path(table), why))
+        }
+        rekey => Ok(rekey),
+    }
 }
 
 /// In transport mode there is one IP header, and no gateway.

@@ -152,7 +152,7 @@ fn every_key_of_a_tunnel_is_read() {
     // Goal: each key and word reaches the run, parameters of the law too, and the resolved scenario reads back as the
     // same.
     let text = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\ncipher = 'null'\necn = 'rfc6040'\nip_id = 'zero'\n\
-                role = 'written'\nudp = true\nrouters = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\n\
+                role = 'written'\nudp = true\nrekey = '3 s'\nrouters = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\n\
                 ecn_to = 'none'\nlaw_to = 'dcp_ew'\nparams_to = {code = 'nine'}\n[tunnel.wan.params]\nconfirm = false";
     let plan = plan(text);
     let wan = &plan.runs[0].spec.network.tunnels[0];
@@ -164,6 +164,7 @@ fn every_key_of_a_tunnel_is_read() {
         (wan.role, wan.memory, wan.told_wire, wan.in_udp),
         (RoleFrom::Written, Memory::Flow, Some(1), true)
     );
+    assert_eq!(wan.rekey_ns, Some(3_000_000_000));
     let [gateway, other] = [0, 1].map(|end: usize| wan.gateways[end].as_ref().expect("a law"));
     assert_eq!((gateway.law.name(), gateway.params.values()), ("vcp", &[0][..]));
     assert_eq!((other.law.name(), other.params.values()[0]), ("dcp_ew", 1));
@@ -235,6 +236,7 @@ fn the_end_at_to_may_be_unlike_the_other() {
         ("mode = 'transport'\nlaw_to = 'vcp'", "law_to", "no gateway"),
         ("mode = 'transport'\necn_to = 'none'", "ecn_to", "their own IP header"),
         ("mode = 'transport'\nudp = true", "udp", "their own IP header"),
+        ("rekey = '1999 ms'", "rekey", "2 s at least"),
     ] {
         let text = format!("[tunnel.wan]\nfrom = 'a'\nto = 'd'\n{more}");
         let refusal = parsed(&text, &[]).expect_err(more).to_string();

@@ -3,7 +3,7 @@
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Store, is_tunnelled};
 use prefetch_index::prefetch_index;
 
-use crate::tunnel::WayId;
+use crate::tunnel::{EspNumber, WayId};
 
 /// Headers and options of a SYN: MSS, permission to acknowledge selectively, timestamps and the window's scale.
 pub(crate) const SYN_BYTES: u32 = 40 + 20;
@@ -67,8 +67,7 @@ pub(crate) struct Slab {
 pub(crate) struct Hidden {
     pub header: Header,
     pub way: WayId,
-    /// ESP's sequence number.
-    pub sequence: u32,
+    pub esp: EspNumber,
 }
 
 impl Slab {
@@ -143,9 +142,9 @@ impl Slab {
     }
 
     /// A packet enters a tunnel: it shows `outer` until it leaves.
-    pub fn hide(&mut self, id: PacketId, way: WayId, sequence: u32, outer: Header) {
+    pub fn hide(&mut self, id: PacketId, way: WayId, esp: EspNumber, outer: Header) {
         let header = std::mem::replace(&mut self.packets[id as usize].header, outer);
-        self.hidden[id as usize] = Hidden { header, way, sequence };
+        self.hidden[id as usize] = Hidden { header, way, esp };
     }
 
     /// What is in a packet that is in a tunnel.

@@ -11,6 +11,7 @@ use fadelab_run::network::LinkId;
 
 use crate::clock::{Now, TickClock};
 use crate::packet::{Hidden, Packet, SACK_BLOCKS_MAX, flag};
+pub use crate::tunnel::EspNumber;
 
 /// Where a packet is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +86,7 @@ pub struct Outer {
     pub tunnel: u32,
     /// Whether it goes from the tunnel's second end to its first.
     pub is_backward: bool,
-    /// ESP's sequence number.
-    pub sequence: u32,
+    pub esp: EspNumber,
     /// IP bytes, all of them.
     pub ip_bytes: u16,
     pub ip_id: u16,
@@ -189,7 +189,7 @@ impl Tap {
             outer: hidden.map(|hidden| Outer {
                 tunnel: hidden.way / 2,
                 is_backward: hidden.way % 2 == 1,
-                sequence: hidden.sequence,
+                esp: hidden.esp,
                 ip_bytes: packet.header.ip_bytes as u16,
                 ip_id: packet.header.ip_id,
                 ecn: packet.header.outer_ecn,

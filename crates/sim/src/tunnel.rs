@@ -42,12 +42,21 @@ struct Tunnel {
 /// What the end at which packets enter knows of a direction.
 #[derive(Debug)]
 struct Way {
-    /// ESP's sequence number of the last packet.
-    sequence: u32,
+    /// Of the last packet.
+    number: EspNumber,
     ip_id: u16,
     random: Stream,
     /// Of each unit of memory, the bit that the next packet gets.
     written: Vec<bool>,
+}
+
+/// What ESP's header says of a packet, and so a router too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EspNumber {
+    /// How often the direction's association had been renewed, which decides its index (SPI).
+    pub renewals: u32,
+    /// Counted from 1 under each association (RFC 4303 section 3.3.3).
+    pub sequence: u32,
 }
 
 /// Packets.
@@ -84,8 +93,13 @@ impl Tunnels {
         }
     }
 
-    /// The header with which a packet enters, and ESP's sequence number.
-    pub fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> (Header, u32) {
+    /// The header with which a packet enters, and what ESP's says.
+    pub fn enter(
+        &mut self,
+        passing: &Passing,
+        inner: &Header,
+        feedback: Option<&FeedbackBytes>,
+    ) -> (Header, EspNumber) {
         self.tunnels[passing.way as usize / 2].enter(passing, inner, feedback)
     }
 
@@ -133,11 +147,11 @@ impl Tunnel {
         }
     }
 
-    fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> (Header, u32) {
+    fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> (Header, EspNumber) {
         let (spec, end) = (&self.spec, passing.enters_at());
         let way = &mut self.ways[end];
         self.counted.entered += 1;
-        way.sequence = way.sequence.wrapping_add(1);
+        way.number = way.number.next(spec.renewals(passing.now_ns));
         let mut ip_id = match spec.mode {
             Mode::Tunnel => way.next_id(spec.ip_id),
             Mode::Transport => inner.ip_id,
@@ -146,7 +160,7 @@ impl Tunnel {
             ip_id = ip_id & !1 | u16::from(way.next_written(spec.memory.unit(passing.flow)));
         }
         let role = match spec.role {
-            RoleFrom::Sequence => way.sequence & 1,
+            RoleFrom::Sequence => way.number.sequence & 1,
             RoleFrom::Id | RoleFrom::Written => u32::from(ip_id) & 1,
         };
         let told = if spec.told_wire.is_some() { abi::PACKET_DATA } else { 0 };
@@ -160,7 +174,7 @@ impl Tunnel {
             ..Header::default()
         };
         self.gateways.encapsulate(passing, inner, feedback, &mut outer);
-        (outer, way.sequence)
+        (outer, way.number)
     }
 
     fn leave(
@@ -198,11 +212,22 @@ impl Tunnel {
     }
 }
 
+impl EspNumber {
+    /// That of the next packet.
+    fn next(self, renewals: u32) -> Self {
+        let before = if renewals == self.renewals { self.sequence } else { 0 };
+        Self {
+            renewals,
+            sequence: before.wrapping_add(1),
+        }
+    }
+}
+
 impl Way {
     fn new(name: &str, seed: u64) -> Self {
         let mut random = Stream::new(seed, name);
         Self {
-            sequence: 0,
+            number: EspNumber::default(),
             ip_id: random.next_u64() as u16,
             random,
             written: Vec::new(),

@@ -255,6 +255,7 @@ fn random_tunnel(from: u32, to: u32, law: &str, one_of: &mut impl FnMut(&[u64]) 
         mode: Mode::Tunnel,
         outer: Family::Ipv4,
         in_udp: false,
+        rekey_ns: [None, Some(700_000_000)][one_of(&[0, 1]) as usize],
         cipher: [Cipher::AesGcm, Cipher::Null][one_of(&[0, 1]) as usize],
         ecn: [0, 1]
             .map(|_| [EcnRule::Linux, EcnRule::Rfc6040, EcnRule::NoEcn, EcnRule::None][one_of(&[0, 1, 2, 3]) as usize]),

@@ -2,32 +2,16 @@
 
 mod common;
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
-use common::row::{row, tunnel, vcp};
+use common::onlooker::{field, shown_at};
+use common::row::{both, module, row, transfers, tunnel, vcp};
 use common::{MARK, MS, S, kth, plain_router, record_of, seen};
-use fadelab_laws::guard::{self, CallRecord};
-use fadelab_laws::own::{Source, SourceFile, load_text};
 use fadelab_laws::{abi, gateway, router};
 use fadelab_path::spec::Queues;
 use fadelab_run::app::{App, Span};
-use fadelab_run::network::LinkId;
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
 use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, Memory, Mode, RoleFrom, TunnelSpec};
-
-/// A transfer of so many segments by each flow.
-fn transfers(mut spec: RunSpec, segments: u64) -> RunSpec {
-    for flow in &mut spec.flows {
-        flow.app = App::Transfer {
-            start: Span::Fixed { ns: 0 },
-            bytes: 1000 * segments,
-        };
-    }
-    spec
-}
 
 #[test]
 fn links_in_a_tunnel_carry_its_headers_to_the_byte() {
@@ -70,49 +54,6 @@ fn a_transmission_in_a_tunnel_takes_as_long_as_its_bytes() {
     // A byte a microsecond.
     let bytes = 2 * 1040 + 1096 + 2 * 40 + 96;
     assert_eq!(end_ns, bytes * 1000 + 6 * 5 * MS);
-}
-
-/// A router's law that is shown all packets and does nothing, brought by a user so that its calls can be observed.
-fn onlooker() -> &'static fadelab_laws::Router {
-    const NAME: &str = "onlooker";
-    if let Some(law) = router(NAME) {
-        return law;
-    }
-    let text = "#include \"law.h\"\n\nLAW u32 onlooker_on_enqueue(void *state, const void *params, struct law_packet \
-                *packet,\n\tconst struct law_queue *queue)\n{\n\treturn LAW_PASS;\n}\n\nLAW_TABLE struct law_router \
-                onlooker_router = {\n\t.abi = LAW_ABI,\n\t.size = sizeof(struct law_router),\n\t.name = \
-                \"onlooker\",\n\t.summary = \"Looks on\",\n\t.flags = LAW_ROUTER_FEEDBACK,\n\tLAW_NO_PARAMS,\n\t\
-                .on_enqueue = onlooker_on_enqueue,\n};\n";
-    let file = format!("{NAME}.h");
-    load_text(&Source {
-        name: NAME.to_owned(),
-        path: file.clone().into(),
-        files: vec![SourceFile {
-            name: file,
-            text: text.to_owned(),
-        }],
-        ..Source::default()
-    })
-    .unwrap_or_else(|error| panic!("{error}"));
-    router(NAME).expect("brought")
-}
-
-/// What an onlooker at a link was shown, a packet each.
-fn shown_at(mut spec: RunSpec, at: LinkId) -> Vec<CallRecord> {
-    spec.network.links[at as usize].router.law = onlooker();
-    let calls = Rc::new(RefCell::new(Vec::<CallRecord>::new()));
-    let sink = Rc::clone(&calls);
-    let observer = move |call: &guard::Seen<'_>| {
-        if call.name() == "on_enqueue" {
-            sink.borrow_mut().push(call.record());
-        }
-    };
-    guard::observe(observer, || record_of(&spec));
-    calls.take()
-}
-
-fn field(call: &CallRecord, name: &str) -> u64 {
-    call.event[name].as_u64().expect("a number")
 }
 
 const TUNNELLED: u64 = abi::PACKET_TUNNELLED as u64;
@@ -160,64 +101,6 @@ fn routers_in_a_tunnel_see_the_outer_header_alone() {
     }
 }
 
-#[test]
-fn what_the_role_of_a_packet_is_can_be_chosen() {
-    // Goal: the lowest bit of ESP's sequence number from 1 on, of the outer ID, or of one that the gateway writes by
-    // turns, if there is one where the packet enters; IDs count from somewhere, are random, or zero; each direction has
-    // its own.
-    let ids_with = |gateways, ip_id, role, at| -> Vec<(u64, u64)> {
-        let mut through = tunnel(1, 2);
-        (through.ip_id, through.role, through.gateways) = (ip_id, role, gateways);
-        let calls = shown_at(transfers(row(vec![through], "reno", 1), 30), at);
-        calls
-            .iter()
-            .map(|call| (field(call, "ip_id"), field(call, "role")))
-            .collect()
-    };
-    let ids = |ip_id, role, at| ids_with(both(&module(1000.0)), ip_id, role, at);
-    for at in [2, 3] {
-        let counting = ids(IpId::Counting, RoleFrom::Sequence, at);
-        let first = counting[0].0;
-        for (number, &(id, role)) in (0..).zip(&counting) {
-            assert_eq!((id, role), ((first + number) & 0xffff, (1 + number) & 1));
-        }
-        let random = ids(IpId::Random, RoleFrom::Id, at);
-        assert!(random.iter().all(|(id, role)| id & 1 == *role));
-        let ups = random.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 1).count();
-        assert!(ups < 3, "{random:?}");
-        let written = ids(IpId::Zero, RoleFrom::Written, at);
-        for (number, &id) in (0..).zip(&written) {
-            assert_eq!(id, (number & 1, number & 1));
-        }
-        assert!(ids(IpId::Zero, RoleFrom::Id, at).iter().all(|&id| id == (0, 0)));
-    }
-    let of_one = |at| ids_with([Some(module(1000.0)), None], IpId::Zero, RoleFrom::Written, at);
-    assert!(
-        of_one(2).iter().any(|&(_, role)| role == 1),
-        "it writes where data enter"
-    );
-    assert!(of_one(3).iter().all(|&id| id == (0, 0)), "none is where ACKs enter");
-    let starts = [2, 3].map(|at| ids(IpId::Counting, RoleFrom::Id, at)[0].0);
-    assert_ne!(starts[0], starts[1], "a start for each direction");
-}
-
-#[test]
-fn written_roles_take_turns_per_unit_of_memory() {
-    // Goal: with a memory for the tunnel the bit alternates from packet to packet; with one for each flow, within each.
-    let roles = |memory| -> Vec<u64> {
-        let mut through = tunnel(1, 2);
-        (through.role, through.memory) = (RoleFrom::Written, memory);
-        through.gateways = both(&module(1000.0));
-        let calls = shown_at(transfers(row(vec![through], "reno", 2), 30), 2);
-        calls.iter().map(|call| field(call, "role")).collect()
-    };
-    let of_tunnel = roles(Memory::Tunnel);
-    assert!(of_tunnel.windows(2).all(|pair| pair[0] != pair[1]), "{of_tunnel:?}");
-    let of_flows = roles(Memory::Flow);
-    assert_eq!(of_flows.iter().sum::<u64>(), 30, "half of each flow's packets");
-    assert_eq!(of_flows[..4], [0, 1, 0, 1], "the first two of each flow");
-}
-
 /// ECN fields with which data of flow 0 arrive, whose sender is ECN-capable, where a router in the tunnel marks each
 /// data packet that it takes for one; and what the sender heard of it.
 fn reductions(through: TunnelSpec) -> (RunRecord, usize) {
@@ -262,19 +145,6 @@ fn marks_come_out_of_a_tunnel_as_its_rule_says() {
 }
 
 /// The same gateway at both ends.
-fn both(gateway: &GatewaySpec) -> [Option<GatewaySpec>; 2] {
-    [Some(gateway.clone()), Some(gateway.clone())]
-}
-
-/// The test-only gateway `module`, which holds the highest code of the last `hold_us`.
-fn module(hold_us: f64) -> GatewaySpec {
-    let law = gateway("module").expect("registered");
-    GatewaySpec {
-        law,
-        params: law.params_from(&[("hold_us", hold_us)]).expect("valid"),
-    }
-}
-
 #[test]
 fn a_rule_drops_what_it_cannot_carry_and_counts_it() {
     // Goal: a gateway gives ACKs, which are not ECN-capable, an outer CE that it saw on data; RFC 6040 drops them where

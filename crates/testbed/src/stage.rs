@@ -2,9 +2,10 @@
 //! same stage; what differs between them is a [`Host`].
 //!
 //! From the ground up: `spaces` are the namespaces, `build` puts devices, routes and queues into them, `tunnels` joins
-//! some of them by IPsec, `emulated` drives the links that the kernel has not, `laws` loads what laws there are,
-//! `traffic` runs the applications, `measure` reads the meters, `packets` logs what passes.
+//! some of them by IPsec, whose `associations` it makes, `emulated` drives the links that the kernel has not, `laws`
+//! loads what laws there are, `traffic` runs the applications, `measure` reads the meters, `packets` logs what passes.
 
+mod associations;
 mod build;
 mod connection;
 mod emulated;

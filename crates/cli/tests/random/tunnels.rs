@@ -51,6 +51,9 @@ fn keys(draw: &mut Draw, text: &mut Text) {
     if !is_transport && draw.one_in(4) {
         text.bare("udp", true);
     }
+    if draw.one_in(4) {
+        text.text("rekey", draw.pick(&["2 s", "3500 ms"]));
+    }
     // IPv6 has no ID, nor a role from one.
     for (key, values) in [
         ("role", &["sequence", "id", "written"][..]),

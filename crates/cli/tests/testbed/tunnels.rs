@@ -71,15 +71,15 @@ fn marks_cross_an_encrypted_network() {
 #[test]
 fn a_kernels_gateways_carry_each_half() {
     // Goal: in a kernel no bit that crosses the tunnel is another than figure 1 of dcp-ew-2010 says, by the account of
-    // a program that has nothing of fadelab's, with a header of IPv4 outside, with one of IPv6, and in UDP as through a
-    // NAT; payload, IDs and what is not DCP-EW's are as they were.
+    // a program that has nothing of fadelab's, with a header of IPv4 outside, with one of IPv6, in UDP as through a
+    // NAT, and while associations are renewed; payload, IDs and what is not DCP-EW's are as they were.
     if !possible("6.1") || python().is_none() {
         return;
     }
     let scratch = Scratch::new();
     let scenario = place("figure1.toml");
     std::thread::scope(|scope| {
-        for outside in ["outer=ipv4", "outer=ipv6", "udp=true"] {
+        for outside in ["outer=ipv4", "outer=ipv6", "udp=true", "rekey=2 s"] {
             let (scratch, scenario) = (&scratch, &scenario);
             scope.spawn(move || {
                 let arguments = ["testbed", "run", scenario, "--quiet", "--out", outside];
@@ -167,4 +167,38 @@ fn what_the_kernels_ipsec_lacks_is_refused() {
         text.contains("`tunnel.vpn.ip_id`") && text.contains("\"counting\""),
         "{text}"
     );
+}
+
+#[test]
+fn associations_are_renewed_while_a_run_goes_on() {
+    // Goal: with new associations every 2 s, and those before the last ones deleted, hosts get through the tunnel what
+    // they get without, nothing times out, and what entered and left is counted over all of them.
+    if !possible("6.1") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let totals = |out: &str, rekey: &str| -> [f64; 4] {
+        let rekey = format!("tunnel.vpn.rekey={rekey}");
+        let output = ready_made(&scratch, out, &["--set", &rekey, "--set", "run.duration=13 s"]);
+        assert!(output.status.success(), "{out}: {}", said(&output));
+        [
+            ("tunnels", "entered_pkts"),
+            ("tunnels", "left_pkts"),
+            ("flow_totals", "delivered_bytes"),
+            ("flow_totals", "timeouts"),
+        ]
+        .map(|(name, of)| column(&scratch, &format!("{out}/csv/{name}.csv"), of).iter().sum())
+    };
+    let [once, often] = std::thread::scope(|scope| {
+        [("once", "false"), ("often", "2 s")]
+            .map(|(out, rekey)| scope.spawn(move || totals(out, rekey)))
+            .map(|run| run.join().expect("its own assertions hold"))
+    });
+    for (once, often) in once.iter().zip(&often).take(3) {
+        assert!(
+            *once > 1000.0 && (often / once - 1.0).abs() < 0.05,
+            "{once} once, {often} often"
+        );
+    }
+    assert!((often[0] - often[1]).abs() < 100.0 && often[3] < 0.5, "{often:?}");
 }

@@ -7,7 +7,7 @@ use aes_gcm::aead::AeadInPlace;
 use aes_gcm::{Aes128Gcm, KeyInit, Nonce};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, UdpHeader};
 use fadelab_run::tunnel::{Cipher, KEY, Mode, TunnelSpec, UDP_PORT, outer_address, spi};
-use fadelab_sim::tap::Outer;
+use fadelab_sim::tap::{EspNumber, Outer};
 use hmac::{Hmac, Mac};
 use sha1::Sha1;
 
@@ -45,11 +45,12 @@ impl Esp {
                 (behind, own.protocol, own.source.into(), own.destination.into())
             }
         };
-        let mut esp = [spi(number, to).to_be_bytes(), outer.sequence.to_be_bytes()].concat();
+        let EspNumber { renewals, sequence } = outer.esp;
+        let mut esp = [spi(number, to, renewals).to_be_bytes(), sequence.to_be_bytes()].concat();
         let header_bytes = esp.len();
         match tunnel.cipher {
             Cipher::AesGcm => {
-                let iv = u64::from(outer.sequence).to_be_bytes();
+                let iv = u64::from(sequence).to_be_bytes();
                 let mut sealed = padded(encrypted, next_header);
                 let nonce = [&KEY[AES_KEY_BYTES..], &iv].concat();
                 let check =

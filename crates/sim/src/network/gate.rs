@@ -59,8 +59,8 @@ impl Network {
             }
         } else {
             let packet = self.slab.get(id);
-            let (outer, sequence) = self.tunnels.enter(&passing, &packet.header, self.slab.feedback_of(id));
-            self.slab.hide(id, gate.way, sequence, outer);
+            let (outer, esp) = self.tunnels.enter(&passing, &packet.header, self.slab.feedback_of(id));
+            self.slab.hide(id, gate.way, esp, outer);
         }
         let ip_bytes = self.slab.get(id).header.ip_bytes as u16;
         Some(Parcel::new(id, parcel.tag(), ip_bytes))

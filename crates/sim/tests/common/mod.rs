@@ -1,6 +1,7 @@
 //! Small networks for the tests of the engine.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod onlooker;
 pub mod row;
 
 use std::cell::RefCell;

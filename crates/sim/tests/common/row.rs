@@ -1,9 +1,11 @@
 //! Four nodes in a row, of which some are the ends of tunnels.
 
+use fadelab_laws::gateway;
+use fadelab_run::app::{App, Span};
 use fadelab_run::network::NetworkSpec;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Cipher, EcnRule, Family, Memory, Mode, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{Cipher, EcnRule, Family, GatewaySpec, Memory, Mode, RoleFrom, TunnelSpec};
 
 use super::{MS, S, flow, link, plain_router};
 
@@ -49,6 +51,7 @@ pub fn tunnel(from: u32, to: u32) -> TunnelSpec {
         mode: Mode::Tunnel,
         outer: Family::Ipv4,
         in_udp: false,
+        rekey_ns: None,
         cipher: Cipher::AesGcm,
         ecn: [EcnRule::Linux; 2],
         ip_id: IpId::Counting,
@@ -68,4 +71,29 @@ pub fn vcp(through: TunnelSpec) -> RunSpec {
     spec.network.links[2].capacity = fadelab_path::spec::CapacitySpec::Constant { rate_bps: 4_000_000 };
     spec.duration_ns = 20 * S;
     spec
+}
+
+/// A transfer of so many segments by each flow.
+pub fn transfers(mut spec: RunSpec, segments: u64) -> RunSpec {
+    for flow in &mut spec.flows {
+        flow.app = App::Transfer {
+            start: Span::Fixed { ns: 0 },
+            bytes: 1000 * segments,
+        };
+    }
+    spec
+}
+
+/// The same gateway at both ends.
+pub fn both(gateway: &GatewaySpec) -> [Option<GatewaySpec>; 2] {
+    [Some(gateway.clone()), Some(gateway.clone())]
+}
+
+/// The test-only gateway `module`, which holds the highest code of the last `hold_us`.
+pub fn module(hold_us: f64) -> GatewaySpec {
+    let law = gateway("module").expect("registered");
+    GatewaySpec {
+        law,
+        params: law.params_from(&[("hold_us", hold_us)]).expect("valid"),
+    }
 }

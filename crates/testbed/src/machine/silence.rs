@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
-/// A guest that has said nothing for so many seconds of its processor hangs. It speaks at each virtual second, which takes
-/// a few seconds at most, unless the machine is very slow: then `FADELAB_GUEST_SILENCE_S` says how long to wait.
+/// A guest that has said nothing for so many seconds of its processor hangs. It speaks at each virtual second, which
+/// takes a few seconds at most, unless the machine is very slow: then `FADELAB_GUEST_SILENCE_S` says how long to wait.
 const S_MAX: u64 = 120;
 
 /// A process that used less than this part of its time stands still.
 const STANDS_STILL: u32 = 100;
 
-/// How long a guest has been silent. What counts is the processor's time that it used: beside other guests it may have a
-/// tenth of one. A guest that uses none stands still, and is judged by the wall clock.
+/// How long a guest has been silent. What counts is the processor's time that it used: beside other guests it may have
+/// a tenth of one. A guest that uses none stands still, and is judged by the wall clock.
 pub struct Silence {
     clock: Option<ClockId>,
     most: Duration,
@@ -84,8 +84,9 @@ mod tests {
 
     #[test]
     fn a_busy_machine_is_no_hang() {
-        // Goal: a guest with a whole processor may be silent for 120 s, one with a tenth for ten times as long, one that
-        // stands still for 120 s, and one that stops using its processor for no more than twice as long from then on.
+        // Goal: a guest with a whole processor may be silent for 120 s, one with a tenth for ten times as long, one
+        // that stands still for 120 s, and one that stops using its processor for no more than twice as long from then
+        // on.
         assert_eq!(seconds_until_too_long(|_| 1.0), Some(120));
         assert!((1199..=1201).contains(&seconds_until_too_long(|_| 0.1).unwrap()));
         assert_eq!(seconds_until_too_long(|_| 0.0), Some(120));

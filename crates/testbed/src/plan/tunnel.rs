@@ -22,6 +22,8 @@ pub struct Tunnel {
     pub outer: Family,
     /// Whether ESP is in UDP.
     pub in_udp: bool,
+    /// How long an association lasts.
+    pub rekey_ns: Option<u64>,
     pub cipher: Cipher,
     /// Whether the ECN field stays outside at either end (the flag `noecn` of its SAs).
     pub noecn: [bool; 2],

@@ -385,7 +385,7 @@ fn red(way: &Way, limit_bytes: u64, marks: bool) -> String {
 }
 
 /// Gives a program a batch of commands, in the namespace of this thread.
-fn batch(program: &str, commands: &str) -> Outcome<()> {
+pub fn batch(program: &str, commands: &str) -> Outcome<()> {
     if commands.is_empty() {
         return Ok(());
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fadelab_kernel::sender::Sender;
-use fadelab_run::app::App;
-use fadelab_run::app::{Application, Wish};
+use fadelab_run::app::{App, Application, Wish};
 use fadelab_run::record::{Completion, FlowCounters, RunRecord, Watched};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::ClockId;
 
+use super::associations::Associations;
 use super::connection::{self, Moved};
 use super::emulated::{Emulation, LaneState};
 use super::http::Http;
@@ -21,7 +21,6 @@ use super::measure::{FlowMeter, LinkMeter, Recorder};
 use super::memory::FlowMemory;
 use super::spaces::Spaces;
 use super::tcp_info::TcpInfo;
-use super::tunnels;
 use super::whose::{Whose, add};
 use super::worker::{self, Reading, Receiver, Sending, Worker};
 use super::{Outcome, clock_ns, failed};
@@ -96,6 +95,7 @@ struct Traffic<'a> {
     tick_ns: u64,
     next_look_ns: u64,
     recorder: Recorder,
+    associations: Associations<'a>,
     emulation: Option<Emulation>,
     is_virtual: bool,
 }
@@ -157,6 +157,7 @@ impl<'a> Traffic<'a> {
             tick_ns: TICK_NS * looks.div_ceil(LOOKS_PER_TICK) as u64,
             next_look_ns: 0,
             recorder: Recorder::new(plan),
+            associations: Associations::new(plan, spaces),
             emulation,
             is_virtual: true,
         };
@@ -469,8 +470,9 @@ impl<'a> Traffic<'a> {
             self.keep_watched(&watched);
         }
         if !self.plan.tunnels.is_empty() && self.recorder.is_bound(now_ns) {
-            self.recorder.keep_tunnels(tunnels::counters(self.plan, self.spaces)?);
+            self.recorder.keep_tunnels(self.associations.counters()?);
         }
+        self.associations.renew(now_ns)?;
         self.next_look_ns = self.recorder.next_ns(now_ns, self.tick_ns);
         debug_assert!(self.next_look_ns > now_ns, "time goes on");
         debug_assert_eq!(self.plan.flows.len(), flows.len());

@@ -36,6 +36,7 @@ pub fn of(spec: &RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Transla
             inside: Vec::new(),
             outer: tunnel.outer,
             in_udp: tunnel.in_udp,
+            rekey_ns: tunnel.rekey_ns,
             cipher: tunnel.cipher,
             noecn: [noecn(tunnel, 0)?, noecn(tunnel, 1)?],
             has_ids: has_ids(tunnel)?,
