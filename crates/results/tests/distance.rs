@@ -192,7 +192,11 @@ fn an_undecided_distance_says_what_would_decide() {
     );
     let one = utilisation(&[(900, 900)]);
     assert_eq!(one.seeds_to_decide(), None);
-    assert!(distance::in_words(&[one]).contains("(one seed: take several)"));
+    let words = distance::in_words(&[one.clone(), one]);
+    assert!(
+        words.ends_with("; undecided: 2, for one seed does not tell how far seeds scatter: take several."),
+        "{words}"
+    );
     assert_eq!(
         utilisation(&[(900, 900), (900, 901)]).seeds_to_decide(),
         None,

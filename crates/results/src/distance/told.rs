@@ -21,11 +21,21 @@ pub fn in_words(distances: &[Distance]) -> String {
     if !beyond.is_empty() {
         let _ = write!(text, "; beyond: {}", beyond.join("; "));
     }
-    let undecided: Vec<String> = those(Agreement::Undecided)
+    let (single, several): (Vec<_>, Vec<_>) =
+        those(Agreement::Undecided).partition(|distance| distance.difference.n == 1);
+    let undecided: Vec<String> = several
+        .into_iter()
         .map(|distance| format!("{} ({})", named(distance), remedy(distance)))
         .collect();
     if !undecided.is_empty() {
         let _ = write!(text, "; undecided: {}", undecided.join("; "));
+    }
+    if !single.is_empty() {
+        let _ = write!(
+            text,
+            "; undecided: {}, for one seed does not tell how far seeds scatter: take several",
+            single.len()
+        );
     }
     text + "."
 }
