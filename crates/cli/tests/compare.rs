@@ -141,3 +141,64 @@ fn more_seeds_go_on_with_the_runs_of_fewer() {
         "{elsewhere}"
     );
 }
+
+/// Two transfers without an end, and datagrams against them, so that results show the link that ACKs take.
+const TWO_WAYS: &str = r#"
+[run]
+duration = "20 s"
+seeds = 1
+
+[topology]
+preset = "dumbbell"
+
+[topology.bottleneck]
+rate = "10 Mbit/s"
+delay = "40 ms"
+
+[topology.access]
+rate = "1 Gbit/s"
+delay = "1 ms"
+
+[transport]
+preset = "linux"
+
+[flow]
+law = "vcp"
+
+[flow.main]
+count = 2
+
+[flow.datagrams]
+app = "cbr"
+law = "udp"
+rate = "20 kbit/s"
+direction = "backward"
+"#;
+
+#[test]
+fn a_kernels_receivers_send_as_many_acks_as_simulated_ones() {
+    // Goal: behind access links with room for thousands of packets, as they are by default, a receiver acknowledges
+    // each segment for no longer than its window grows to the usual size, and then every second one, on both grounds.
+    if !possible("6.1") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("net.toml", TWO_WAYS);
+    let output = scratch.fadelab(&["compare", "net.toml", "--quiet", "--csv", "--out", "out"]);
+    assert_status(&output, 0);
+    let runs = fs::read_to_string(scratch.0.join("out/csv/runs.csv")).unwrap();
+    let mut lines = runs.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let heads = lines.next().unwrap();
+    let column = |name: &str| heads.iter().position(|head| *head == name).unwrap();
+    let (ground, link, sent) = (column("ground"), column("link"), column("sent_pkts"));
+    let sent_over = |on: &str, over: &str| -> f64 {
+        let mut rows = runs.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let row = rows.find(|row| row[ground] == on && row[link] == over);
+        row.unwrap_or_else(|| panic!("{runs}"))[sent].parse().unwrap()
+    };
+    let acks_per_segment = ["sim", "virtual"].map(|on| sent_over(on, "bottleneck.back") / sent_over(on, "bottleneck"));
+    assert!(
+        acks_per_segment.iter().all(|acks| (0.5..0.65).contains(acks)),
+        "{acks_per_segment:?}"
+    );
+}

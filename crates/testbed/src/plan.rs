@@ -235,7 +235,12 @@ impl Way {
     /// packets are in the host's queue (`tcp_small_queue_check`), as long as they count as its own, and `netem` takes
     /// them from it (`skb_orphan_partial`).
     pub fn is_plain(&self) -> bool {
-        self.emulated.is_none() && !self.shown && !self.is_first && self.queue.discipline == Discipline::Fifo
+        !self.is_looked_at() && !self.is_first
+    }
+
+    /// Whether somebody looks at its queue, or a law stands there.
+    fn is_looked_at(&self) -> bool {
+        self.emulated.is_some() || self.shown || self.queue.discipline != Discipline::Fifo
     }
 
     /// Packets of the queue and of what can be on the way behind it: the limit of a queue that holds both.
@@ -251,7 +256,9 @@ impl Way {
 }
 
 impl Flow {
-    /// Bytes that it can have on the way: in its slowest link's pipe, and in the queues that somebody looks at.
+    /// Bytes that it can have on the way: in its slowest link's pipe, and in the queues that somebody looks at. An
+    /// access link's queue of thousands of packets is not one of them: a receive window with room for it would grow for
+    /// as long, and a receiver acknowledges each segment while its window grows.
     pub fn window_bytes_max(&self, cables: &[Cable]) -> u64 {
         let way = |&(node, cable): &(usize, usize)| {
             let cable = &cables[cable];
@@ -264,7 +271,7 @@ impl Flow {
         let pipe_bytes = u128::from(rate_bps) * u128::from(rtt_ns) / 8_000_000_000;
         let queues = out
             .iter()
-            .filter(|way| !way.is_plain())
+            .filter(|way| way.is_looked_at())
             .map(|way| match way.queue.limit {
                 Limit::Packets(packets) => u64::from(packets) * u64::from(way.packet_bytes),
                 Limit::Bytes(bytes) => bytes,
