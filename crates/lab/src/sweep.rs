@@ -44,7 +44,7 @@ pub struct Swept {
 }
 
 /// Runs the plan on a ground that is prepared, on `threads` threads. Runs that `kept` has are not run again, and it
-/// gets each of the others when it ends.
+/// gets each of the others when it ends, but for those that were disturbed.
 ///
 /// The failure that is reported is that of the first run in the plan that fails, so that it does not depend on threads:
 /// a failure stops only the runs after it.
@@ -79,7 +79,7 @@ pub fn sweep(
         match (&outcome, kept) {
             (Err(NoRecord::Stopped), _) => {}
             (Err(_), _) => drop(first_failed.fetch_min(index, Ordering::Relaxed)),
-            (Ok(record), Some(kept)) => {
+            (Ok(record), Some(kept)) if !is_disturbed(record) => {
                 if let Err(error) = kept.keep(index, record) {
                     first_failed.store(0, Ordering::Relaxed);
                     not_kept.lock().expect("no thread panics with it").get_or_insert(error);
@@ -105,6 +105,12 @@ pub fn sweep(
         runs: gathered(plan, ground.name(), outcomes)?,
         workers_idle_s: idle_s,
     })
+}
+
+/// Whether the run's emulator was not the link that it was said to be: whoever runs it again wants another one.
+fn is_disturbed(record: &RunRecord) -> bool {
+    let punctuality = record.punctuality.as_ref();
+    punctuality.is_some_and(|punctuality| punctuality.disturbance().is_some())
 }
 
 /// The runs, or the first failure of one.

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fadelab_lab::explain::{Subject, Which};
 use fadelab_lab::packets::Log;
-use fadelab_lab::{Ground, Job, Kept, NoRecord, Progress, Refusal, Simulator, Stop, Unwatched, Virtual, Watch};
+use fadelab_lab::{
+    Ground, Job, Kept, NoRecord, Progress, Punctuality, Refusal, Simulator, Stop, Unwatched, Virtual, Watch,
+};
 use fadelab_results::measure::{Metric, measure, shown_links};
 use fadelab_results::{Experiment, Target};
 use fadelab_run::record::RunRecord;
@@ -195,6 +197,37 @@ fn any_ground_will_do() {
     };
     assert_eq!(a.to_bits(), b.to_bits());
     assert!(!done.summary.distances.is_empty());
+}
+
+/// A ground whose emulator drops a packet where a law is VCP.
+struct Late;
+
+impl Ground for Late {
+    fn name(&self) -> &'static str {
+        "late"
+    }
+
+    fn check(&self, _plan: &Plan) -> Vec<Refusal> {
+        Vec::new()
+    }
+
+    fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord> {
+        let mut record = Simulator.run(run, report)?;
+        record.punctuality = Some(Punctuality {
+            undecided_drops_pkts: u64::from(run.law_label == "vcp"),
+            ..Punctuality::default()
+        });
+        Ok(record)
+    }
+}
+
+#[test]
+fn a_disturbed_run_is_not_kept() {
+    // Goal: of four runs, of which two were disturbed, the other two are kept: who sweeps again wants these anew.
+    let (folder, plan) = (TempDir::new().unwrap(), plan(&[]));
+    let kept = Kept::of(&plan, &Late, &target(&folder), false).unwrap();
+    let swept = fadelab_lab::sweep(&Late, &plan, 1, Some(&kept), &Unwatched).unwrap();
+    assert_eq!((swept.runs.len(), kept.found()), (4, 2));
 }
 
 /// A ground that panics where a law is VCP.
