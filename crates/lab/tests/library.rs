@@ -200,11 +200,11 @@ fn any_ground_will_do() {
 }
 
 /// A ground whose emulator drops a packet where a law is VCP.
-struct Late;
+struct Disturbed;
 
-impl Ground for Late {
+impl Ground for Disturbed {
     fn name(&self) -> &'static str {
-        "late"
+        "disturbed"
     }
 
     fn check(&self, _plan: &Plan) -> Vec<Refusal> {
@@ -225,8 +225,8 @@ impl Ground for Late {
 fn a_disturbed_run_is_not_kept() {
     // Goal: of four runs, of which two were disturbed, the other two are kept: who sweeps again wants these anew.
     let (folder, plan) = (TempDir::new().unwrap(), plan(&[]));
-    let kept = Kept::of(&plan, &Late, &target(&folder), false).unwrap();
-    let swept = fadelab_lab::sweep(&Late, &plan, 1, Some(&kept), &Unwatched).unwrap();
+    let kept = Kept::of(&plan, &Disturbed, &target(&folder), false).unwrap();
+    let swept = fadelab_lab::sweep(&Disturbed, &plan, 1, Some(&kept), &Unwatched).unwrap();
     assert_eq!((swept.runs.len(), kept.found()), (4, 2));
 }
 

@@ -70,6 +70,11 @@ pub fn spi(tunnel: usize, to: usize, renewals: u32) -> u32 {
     (0x1000 + 2 * tunnel as u32 + to as u32).wrapping_add(renewals.wrapping_mul(SPI_STEP))
 }
 
+/// How often associations that last so long were renewed by then.
+pub fn renewals(rekey_ns: Option<u64>, now_ns: u64) -> u32 {
+    rekey_ns.map_or(0, |rekey_ns| (now_ns / rekey_ns) as u32)
+}
+
 /// What of a packet ESP encrypts (RFC 4301 section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
@@ -149,11 +154,6 @@ const TRAILER_BYTES: u32 = 2;
 const ALIGNMENT_BYTES: u32 = 4;
 
 impl TunnelSpec {
-    /// How often associations were renewed by then.
-    pub fn renewals(&self, now_ns: u64) -> u32 {
-        self.rekey_ns.map_or(0, |rekey_ns| (now_ns / rekey_ns) as u32)
-    }
-
     /// Size in the tunnel of a packet of so many bytes.
     pub fn encapsulated_bytes(&self, ip_bytes: u32) -> u32 {
         match self.mode {

@@ -9,7 +9,7 @@ use fadelab_phy::random::{Stream, name_hash};
 use fadelab_run::network::NetworkSpec;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Mode, RoleFrom, TunnelRecord, TunnelSpec};
+use fadelab_run::tunnel::{Mode, RoleFrom, TunnelRecord, TunnelSpec, renewals};
 
 use gateway::Gateways;
 
@@ -151,7 +151,7 @@ impl Tunnel {
         let (spec, end) = (&self.spec, passing.enters_at());
         let way = &mut self.ways[end];
         self.counted.entered += 1;
-        way.number = way.number.next(spec.renewals(passing.now_ns));
+        way.number = way.number.next(renewals(spec.rekey_ns, passing.now_ns));
         let mut ip_id = match spec.mode {
             Mode::Tunnel => way.next_id(spec.ip_id),
             Mode::Transport => inner.ip_id,

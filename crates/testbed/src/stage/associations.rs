@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::process::Command;
 
-use fadelab_run::tunnel::{Cipher, Family, KEY, SPI_STEP, TunnelRecord, UDP_PORT, outer_address, spi};
+use fadelab_run::tunnel::{Cipher, Family, KEY, SPI_STEP, TunnelRecord, UDP_PORT, outer_address, renewals, spi};
 
 use super::build::batch;
 use super::spaces::Spaces;
@@ -41,9 +41,7 @@ impl<'a> Associations<'a> {
     /// Renews what is due by now.
     pub fn renew(&mut self, now_ns: u64) -> Outcome<()> {
         for (number, tunnel) in self.plan.tunnels.iter().enumerate() {
-            let Some(rekey_ns) = tunnel.rekey_ns else { continue };
-            let due = (now_ns / rekey_ns) as u32;
-            while self.tunnels[number].times < due {
+            while self.tunnels[number].times < renewals(tunnel.rekey_ns, now_ns) {
                 self.renew_tunnel(number)?;
             }
         }
@@ -55,29 +53,25 @@ impl<'a> Associations<'a> {
     fn renew_tunnel(&mut self, number: usize) -> Outcome<()> {
         let times = self.tunnels[number].times + 1;
         let tunnel = &self.plan.tunnels[number];
-        let with = |end: usize, ways: &[(usize, usize)], gone: Option<u32>| {
+        let give = |end: usize, text: &str| self.spaces.at(tunnel.ends[end], || batch("ip", text));
+        for (end, ways) in [(0, &[(1, 0)][..]), (1, &[(0, 1), (1, 0)]), (0, &[(0, 1)])] {
             let mut text = String::new();
             for &way in ways {
                 add(&mut text, (number, tunnel), end, way, times);
             }
-            for way in [(0, 1), (1, 0)] {
-                if let Some(gone) = gone {
-                    delete(&mut text, (number, tunnel), way, gone);
-                }
-            }
-            self.spaces.at(tunnel.ends[end], || batch("ip", &text))
-        };
-        let gone = times.checked_sub(2);
-        with(0, &[(1, 0)], None)?;
-        with(1, &[(0, 1), (1, 0)], None)?;
-        with(0, &[(0, 1)], None)?;
-        if gone.is_some() {
-            let counted = self.counted(number, gone)?;
+            give(end, &text)?;
+        }
+        if let Some(gone) = times.checked_sub(2) {
+            let counted = self.counted(number, Some(gone))?;
             for (sum, packets) in self.tunnels[number].gone.iter_mut().zip(counted) {
                 *sum += packets;
             }
-            with(0, &[], gone)?;
-            with(1, &[], gone)?;
+            let mut text = String::new();
+            for way in [(0, 1), (1, 0)] {
+                delete(&mut text, (number, tunnel), way, gone);
+            }
+            give(0, &text)?;
+            give(1, &text)?;
         }
         self.tunnels[number].times = times;
         Ok(())
