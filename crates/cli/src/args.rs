@@ -31,7 +31,7 @@ pub struct ResultArgs {
     /// Folder for the result, which must be empty or not exist [default: results/NAME-001, numbered on]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Runs at the same time: threads, or guests [default: one per core]
+    /// Runs at the same time: threads, guests, or runs in real time [default: one per core, in real time 1]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub jobs: Option<NonZeroUsize>,
     /// Run everything again, also what an interrupted sweep had finished
@@ -46,6 +46,6 @@ pub struct ResultArgs {
 }
 
 /// A number of threads.
-fn threads(text: &str) -> Result<NonZeroUsize, &'static str> {
+pub fn threads(text: &str) -> Result<NonZeroUsize, &'static str> {
     text.parse().map_err(|_| "a whole number from 1 on is needed")
 }

@@ -1,5 +1,6 @@
 //! `fadelab reproduce`: runs what a paper's claims speak of, prints the ledger and says whether recorded verdicts hold.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::time::Instant;
@@ -14,7 +15,7 @@ use fadelab_testbed::Sysctl;
 use crate::compare::Ground;
 use crate::progress::Terminal;
 use crate::testbed::{self, GuestArgs, KERNEL};
-use crate::{kept, output, run};
+use crate::{args, kept, output, run};
 
 /// Arguments of `fadelab reproduce`.
 #[derive(Debug, Args)]
@@ -36,6 +37,9 @@ pub struct ReproduceArgs {
         conflicts_with = "studies"
     )]
     pub ground: Vec<Ground>,
+    /// Runs at the same time: threads, guests, or runs in real time [default: one per core, in real time 1]
+    #[arg(long, value_name = "N", value_parser = args::threads)]
+    pub jobs: Option<NonZeroUsize>,
     /// Run everything again, also what an interrupted ledger had finished
     #[arg(long, conflicts_with = "studies")]
     pub fresh: bool,
@@ -79,12 +83,17 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     output::note(&kept::greeting(&kept));
     let (mut all, mut guest) = (Vec::new(), None);
     for ((part, ground), kept) in ledger.parts().iter().zip(&parts).zip(&kept) {
-        all.extend(runs(&**ground, &part.plan, slice::from_ref(kept))?);
+        all.extend(runs(&**ground, &part.plan, args.jobs, slice::from_ref(kept))?);
         guest = guest.or_else(|| ground.guest());
     }
     let judged = ledger.judge(all)?;
     let page = judged
-        .write(&target, wall.elapsed().as_secs_f64(), run::cores(), guest)
+        .write(
+            &target,
+            wall.elapsed().as_secs_f64(),
+            args.jobs.map_or_else(run::cores, NonZeroUsize::get),
+            guest,
+        )
         .map_err(|error| kept::not_written(&error, &kept))?;
     kept.iter().for_each(Kept::remove);
     let complete = args.seeds.is_none();
@@ -128,7 +137,7 @@ fn studies(args: &ReproduceArgs, folder: &Path) -> Result<(), Failure> {
     for id in &args.studies {
         let study = studies.named(id)?;
         let plan = study.plan(folder, args.seeds)?;
-        output::print(&study.table(&runs(&Simulator, &plan, &[])?)?)?;
+        output::print(&study.table(&runs(&Simulator, &plan, args.jobs, &[])?)?)?;
     }
     Ok(())
 }
@@ -156,8 +165,17 @@ fn sysctl(text: &str) -> Result<Sysctl, Failure> {
         .map_err(|error| Failure::Invalid(format!("claims.toml, sysctl \"{text}\": {error}")))
 }
 
-fn runs(ground: &dyn fadelab_lab::Ground, plan: &Plan, kept: &[Kept]) -> Result<Vec<Run>, Failure> {
-    let threads = if ground.is_alone() { 1 } else { run::cores() };
+fn runs(
+    ground: &dyn fadelab_lab::Ground,
+    plan: &Plan,
+    jobs: Option<NonZeroUsize>,
+    kept: &[Kept],
+) -> Result<Vec<Run>, Failure> {
+    let threads = if ground.is_alone() {
+        run::threads_alone(jobs)
+    } else {
+        run::threads(jobs, plan)
+    };
     let swept = fadelab_lab::sweep(ground, plan, threads, kept.first(), &Terminal::new(false));
     swept.map(|swept| swept.runs).map_err(|stop| {
         kept::failure(stop, kept, |index, why| {

@@ -51,6 +51,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         scenario_path: &args.scenario.file,
         target: &target,
         threads: threads(args.result.jobs, &plan),
+        threads_alone: threads_alone(args.result.jobs),
         csv: args.result.csv,
     };
     let terminal = Terminal::new(args.result.quiet);
@@ -86,6 +87,11 @@ pub fn text(summary: &Summary, speed: &str, folder: &Path) -> String {
 /// How many runs of a plan run at the same time: as many as are asked for, or one per core of this machine.
 pub fn threads(jobs: Option<NonZeroUsize>, plan: &Plan) -> usize {
     jobs.map_or_else(cores, NonZeroUsize::get).min(plan.runs.len())
+}
+
+/// Runs at the same time where they disturb each other, as in real time.
+pub fn threads_alone(jobs: Option<NonZeroUsize>) -> usize {
+    jobs.map_or(1, NonZeroUsize::get)
 }
 
 /// Cores of this machine.

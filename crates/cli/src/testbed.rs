@@ -259,6 +259,7 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
         scenario_path: &args.scenario.file,
         target: &target,
         threads: run::threads(args.result.jobs, &plan),
+        threads_alone: run::threads_alone(args.result.jobs),
         csv: args.result.csv,
     };
     let done = job

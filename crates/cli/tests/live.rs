@@ -204,8 +204,8 @@ fn parity_takes_its_share_of_the_link() {
 
 #[test]
 fn two_runs_at_once_do_not_meet() {
-    // Goal: names of laws are a run's own: two runs of one law side by side both end well, and neither leaves a law, a
-    // namespace or a device behind; a law of one's own runs too, sender and all.
+    // Goal: names of laws are a run's own: two processes with three runs each of one law, all at once, end well, and
+    // none leaves a law, a namespace or a device behind; a law of one's own runs too, sender and all.
     if !possible() {
         return;
     }
@@ -213,7 +213,7 @@ fn two_runs_at_once_do_not_meet() {
     let name = own_law(&scratch.0, "l");
     let law = format!("./{name}.h");
     let set = format!("flow.law={name}");
-    let own = ["--law", &law, "--set", &set, "--set", "run.duration=2 s"];
+    let own = ["--law", &law, "--set", &set, "--set", "run.duration=2 s", "--jobs", "3"];
     let runs: Vec<_> = ["one", "two"]
         .into_iter()
         .map(|out| live(&scratch, out, &own).spawn().expect("it starts"))

@@ -33,7 +33,7 @@ pub trait Ground: Sync {
     /// See [`NoRecord`].
     fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord>;
 
-    /// Whether its runs disturb each other, so that one is made after the other.
+    /// Whether its runs disturb each other, so that one is made after the other unless more are asked for.
     fn is_alone(&self) -> bool {
         false
     }

@@ -24,6 +24,8 @@ pub struct Job<'a> {
     pub target: &'a Target,
     /// Runs at the same time.
     pub threads: usize,
+    /// The same on a ground whose runs disturb each other ([`Ground::is_alone`]): 1, unless more were asked for.
+    pub threads_alone: usize,
     /// Whether the tables are written as CSV too.
     pub csv: bool,
 }
@@ -99,7 +101,7 @@ impl Job<'_> {
         let (wall, cpu) = (Instant::now(), ProcessTime::now());
         let (mut runs, mut idle_s) = (Vec::new(), 0.0);
         for (place, &ground) in grounds.iter().enumerate() {
-            let threads = if ground.is_alone() { 1 } else { self.threads };
+            let threads = [self.threads, self.threads_alone][usize::from(ground.is_alone())];
             let swept = sweep(ground, self.plan, threads, kept.get(place), watch)?;
             idle_s += swept.workers_idle_s;
             runs.extend(swept.runs);

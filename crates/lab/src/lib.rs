@@ -20,6 +20,7 @@
 //!     scenario_path: Path::new("satellite"),
 //!     target: &Target::Exact("result".into()),
 //!     threads: 2,
+//!     threads_alone: 1,
 //!     csv: false,
 //! };
 //! let done = job.run(&[&Simulator], &[], &Unwatched)?;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
 
 use fadelab_lab::explain::{Subject, Which};
 use fadelab_lab::packets::Log;
@@ -46,6 +48,7 @@ fn job<'a>(plan: &'a Plan, target: &'a Target) -> Job<'a> {
         scenario_path: Path::new("two-laws.toml"),
         target,
         threads: 2,
+        threads_alone: 1,
         csv: false,
     }
 }
@@ -228,6 +231,60 @@ fn a_disturbed_run_is_not_kept() {
     let kept = Kept::of(&plan, &Disturbed, &target(&folder), false).unwrap();
     let swept = fadelab_lab::sweep(&Disturbed, &plan, 1, Some(&kept), &Unwatched).unwrap();
     assert_eq!((swept.runs.len(), kept.found()), (4, 2));
+}
+
+/// A ground whose runs disturb each other. It counts how many there are at once, and waits for so many.
+struct Sensitive {
+    expected_n: usize,
+    now_and_most: Mutex<(usize, usize)>,
+    another: Condvar,
+}
+
+impl Ground for Sensitive {
+    fn name(&self) -> &'static str {
+        "sensitive"
+    }
+
+    fn check(&self, _plan: &Plan) -> Vec<Refusal> {
+        Vec::new()
+    }
+
+    fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord> {
+        let mut counts = self.now_and_most.lock().unwrap();
+        *counts = (counts.0 + 1, counts.1.max(counts.0 + 1));
+        self.another.notify_all();
+        let patience = Duration::from_secs(30);
+        let is_short_of = |counts: &mut (usize, usize)| counts.1 < self.expected_n;
+        drop(self.another.wait_timeout_while(counts, patience, is_short_of).unwrap());
+        let record = Simulator.run(run, report);
+        self.now_and_most.lock().unwrap().0 -= 1;
+        record
+    }
+
+    fn is_alone(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn runs_that_disturb_each_other_are_made_one_by_one_unless_asked() {
+    // Goal: on such a ground one run is made after the other, whatever threads there are for others, and as many at
+    // once as were asked for.
+    for asked in [1, 2] {
+        let (folder, plan) = (TempDir::new().unwrap(), plan(&[]));
+        let target = target(&folder);
+        let ground = Sensitive {
+            expected_n: asked,
+            now_and_most: Mutex::default(),
+            another: Condvar::new(),
+        };
+        let job = Job {
+            threads_alone: asked,
+            ..job(&plan, &target)
+        };
+        job.run(&[&ground], &[], &Unwatched).unwrap();
+        assert_eq!(*ground.now_and_most.lock().unwrap(), (0, asked));
+    }
 }
 
 /// A ground that panics where a law is VCP.

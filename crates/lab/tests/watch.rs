@@ -54,6 +54,7 @@ fn run(text: &str, sets: &[&str], folder: &Path) -> Experiment {
         scenario_path: Path::new("watch.toml"),
         target: &Target::Exact(folder.to_owned()),
         threads: 1,
+        threads_alone: 1,
         csv: true,
     };
     let done = job.run(&[&Simulator], &[], &Unwatched).unwrap();
