@@ -53,6 +53,7 @@ const TRANSPORT: Transport = Transport {
     ecn: true,
     small_queue: false,
     ecn_after_recovery: false,
+    keeps_recovery_point: false,
     handshake: false,
     quick_acks_pkts: 0,
     option_space: false,

@@ -65,6 +65,9 @@ pub struct Transport {
     /// Whether an ECN echo is answered as soon as a recovery is over, as in Linux; else only once something is
     /// acknowledged that was sent since the window was last reduced, as in ns-2.
     pub ecn_after_recovery: bool,
+    /// Whether a fast recovery that begins while the window is being reduced for an ECN echo is over where that
+    /// reduction is, as in Linux; else where all is acknowledged that was sent before the recovery began (RFC 6675).
+    pub keeps_recovery_point: bool,
     /// Whether a connection begins with an exchange of SYNs: it takes a round trip and gives the first RTT sample.
     pub handshake: bool,
     /// Segments at the beginning of a connection that are acknowledged at once, though ACKs be delayed; at most 10000.

@@ -63,6 +63,7 @@ const NS2: Transport = Transport {
     pacing: Pacing::Rate,
     ecn: false,
     ecn_after_recovery: false,
+    keeps_recovery_point: false,
     handshake: false,
     quick_acks_pkts: 0,
     option_space: false,
@@ -104,6 +105,7 @@ const RFC: Transport = Transport {
     pacing: Pacing::Rate,
     ecn: false,
     ecn_after_recovery: false,
+    keeps_recovery_point: false,
     handshake: false,
     quick_acks_pkts: 0,
     option_space: false,
@@ -123,6 +125,7 @@ const LINUX: Transport = Transport {
     small_queue: true,
     recovery: Recovery::Rack,
     ecn_after_recovery: true,
+    keeps_recovery_point: true,
     handshake: true,
     quick_acks_pkts: linux_quick_acks_pkts(RFC.packet_bytes - RFC.header_bytes),
     option_space: true,
@@ -362,6 +365,10 @@ fields! {
     transport.ecn_after_recovery: bool = "ecn_after_recovery",
         "whether an ECN echo is answered as soon as a recovery is over, as Linux does; else only once something is \
          acknowledged that was sent since the window was last reduced, as in ns-2";
+    transport.keeps_recovery_point: bool = "keeps_recovery_point",
+        "whether a fast recovery that begins while the window is being reduced for an ECN echo is over where that \
+         reduction is, as in Linux, so that later losses begin another one; else where all is acknowledged that was \
+         sent before it began (RFC 6675)";
 }
 
 fn window(packets: Packets) -> Result<Packets, String> {

@@ -144,6 +144,45 @@ fn an_echo_behind_a_recovery_is_answered_at_once_if_linux_does() {
 }
 
 #[test]
+fn a_recovery_from_an_echo_ends_where_the_reduction_does_if_linux_does() {
+    // Goal: a mark begins a reduction, a loss of that window a recovery in it, and a segment that leaves between the
+    // two is lost as well. With a recovery point of its own one recovery repairs both; where it has that of the
+    // reduction, as in Linux, the second loss begins a recovery of its own, in which marks are not answered.
+    for law in ["reno", "jersey"] {
+        for recovery in [Recovery::Sack, Recovery::Rack] {
+            for (keeps_recovery_point, recoveries) in [(false, 1), (true, 2)] {
+                let mut spec = greedy(wire(law, 1));
+                spec.network.join(0, 0, link("second", 8_000_000, 0, 1 << 20));
+                spec.network.join(0, 0, link("third", 8_000_000, 0, 1 << 20));
+                spec.flows[0].route = vec![0, 2, 3];
+                let tcp = &mut spec.flows[0].transport;
+                (tcp.recovery, tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial) = (recovery, 30, 2);
+                (tcp.rate_reduction, tcp.keeps_recovery_point) = (true, keeps_recovery_point);
+                spec.duration_ns = S;
+                spec.network.links[0].router = kth(200, 0, 1, MARK);
+                let (_, packets) = seen(&spec);
+                let mut data = packets.iter().filter(|packet| packet.is_data);
+                let announcing = data.position(|packet| packet.cwr).expect("it announces") as u32 + 1;
+                spec.network.links[2].router = kth(206, 0, 1, DROP);
+                spec.network.links[3].router = kth(announcing + 1, 0, 1, DROP);
+                let flow = record_of(&spec).flows_end[0];
+                let counts = (
+                    flow.ecn_reductions,
+                    flow.recoveries,
+                    flow.retransmitted_pkts,
+                    flow.timeouts,
+                );
+                assert_eq!(
+                    counts,
+                    (1, recoveries, 2, 0),
+                    "{law} {recovery:?} {keeps_recovery_point}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn flows_without_ecn_are_not_marked() {
     // Goal: a sender that does not ask for ECN sends packets that nobody marks.
     let mut spec = greedy(wire("reno", 1));

@@ -62,6 +62,7 @@ fn switches(draw: &mut Draw, text: &mut Text) {
         "rto_whole_ticks",
         "timestamps",
         "ecn_after_recovery",
+        "keeps_recovery_point",
     ] {
         if draw.one_in(4) {
             text.bare(key, draw.one_in(2));

@@ -35,6 +35,7 @@ pub fn transport() -> Transport {
         ecn: false,
         small_queue: false,
         ecn_after_recovery: false,
+        keeps_recovery_point: false,
         handshake: false,
         quick_acks_pkts: 0,
         option_space: false,

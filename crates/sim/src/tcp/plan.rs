@@ -209,6 +209,7 @@ pub(crate) mod tests {
             ecn: false,
             small_queue: false,
             ecn_after_recovery: false,
+            keeps_recovery_point: false,
             handshake: false,
             quick_acks_pkts: 0,
             option_space: false,

@@ -124,7 +124,10 @@ impl Sender {
         if self.control.ca_state == abi::CA_CWR {
             // RFC 3168, section 6.1.2: the window was reduced for the same round trip already.
             self.control.ca_state = abi::CA_RECOVERY;
-            self.recover = self.board.nxt();
+            // Linux sets the recovery point where a reduction begins (`tcp_enter_recovery`), and none begins here.
+            if !plan.tcp.keeps_recovery_point {
+                self.recover = self.board.nxt();
+            }
         } else {
             let before = (self.control.cwnd_pkts, self.control.cwnd_fraction);
             self.remember_window(plan, abi::LOSS_DUPACK);
