@@ -318,12 +318,16 @@ class Direction:
 
     # Events ----------------------------------------------------------------------------------------------------------
 
+    def _unit(self, packet):
+        """What a gateway has one memory for: a tunnel, or a flow in it."""
+        return (packet.tunnel, packet.inner.flow) if self.rules.by_flow and packet.inner else packet.tunnel
+
     def _check_entry_fields(self):
         """Events 1 and 2, in the order of ESP's sequence numbers, which is that of arrival unless refused above."""
         memories = defaultdict(lambda: Memory(self.rules.hold))
         lowest = 0 if self.rules.code == "sixteen" else 1
         for packet in self.packets["enter"]:
-            memory, before = memories[packet.tunnel], self.steps["enter"].earlier.get(id(packet))
+            memory, before = memories[self._unit(packet)], self.steps["enter"].earlier.get(id(packet))
             latest = packet.frame.time
             earliest = before.frame.time if before else latest
             if packet.own:
@@ -337,17 +341,23 @@ class Direction:
             self.report.field(f"event 2, outer field of {kind} packets", packet, possible, packet.ecn)
 
     def _check_exit_fields(self):
-        """Events 3 and 4, in the order of arrival on leave."""
-        memories = defaultdict(lambda: Memory(self.rules.hold))
+        """Events 3 and 4, in the order of arrival on leave.
+
+        A memory for each flow may begin with the first packet of the law, since nobody else's needs one: whether it has
+        what packets before that brought, such as the flow's SYN, is open.
+        """
+        memories, begun = defaultdict(lambda: Memory(self.rules.hold)), set()
         for packet in self.packets["leave"]:
             if packet.inner is None:
                 continue
-            memory, after = memories[packet.tunnel], self.steps["plain-out"].later.get(id(packet))
+            memory, after = memories[self._unit(packet)], self.steps["plain-out"].later.get(id(packet))
             earliest = packet.frame.time
             latest = after.frame.time if after else earliest
+            if packet.own or not self.rules.by_flow:
+                begun.add(self._unit(packet))
             no_half = self.rules.code == "nine" and packet.ecn == 0
             if not no_half:
-                memory.save(packet.role, packet.ecn, earliest, latest)
+                memory.save(packet.role, packet.ecn, earliest, latest, self._unit(packet) in begun)
                 self.notes["event 3, halves remembered"] += 1
             if after is None:
                 continue

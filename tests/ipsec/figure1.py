@@ -116,7 +116,7 @@ def missed_minimums(directions, table, options):
                 yield f"{title}: level {level} seen {sum(counts)} times on leave, {options.least_levels} needed"
 
 
-Rules = namedtuple("Rules", "own code role hold flight tcp_checksum scapy_every opener second")
+Rules = namedtuple("Rules", "own code role hold flight tcp_checksum scapy_every opener second by_flow")
 
 
 def four_names(text):
@@ -165,6 +165,7 @@ def parse_arguments(arguments):
     add("--behind", type=some_names, default=[], metavar="NAMES", help="links where levels are only counted")
     add("--cipher", choices=("aes-gcm", "null"), default="aes-gcm", help="RFC 4106, or NULL with HMAC-SHA1-96")
     add("--role", choices=("sequence", "id", "written"), default="sequence", help="whose lowest bit is the outer role")
+    add("--memory", choices=("tunnel", "flow"), default="tunnel", help="what a gateway has one memory for")
     add("--code", choices=("sixteen", "nine"), default="sixteen", help="levels that two halves tell")
     add("--key", type=key_bytes, default=DEFAULT_KEY, metavar="HEX", help="of all SAs, 20 bytes")
     add("--hold", type=not_negative(float), default=1.0, metavar="SECONDS", help="how long a half is known")
@@ -194,7 +195,7 @@ def make_rules(options):
     except ImportError as error:
         raise Unusable(f"{error}; python3-scapy and python3-cryptography are needed") from error
     return Rules(options.own, options.code, options.role, int(options.hold * NANO), int(options.flight * NANO),
-                 options.tcp_checksum, options.scapy_every, opener, second)
+                 options.tcp_checksum, options.scapy_every, opener, second, options.memory == "flow")
 
 
 def run(options):

@@ -80,11 +80,11 @@ def with_flag(data):
 class Way:
     """One direction: entry gateway, router and exit gateway, which put what arrives on each link into frames."""
 
-    def __init__(self, links, cipher, code, role, spi, ends, in_udp):
-        self.links, self.code, self.role = links, code, role
+    def __init__(self, links, cipher, code, role, spi, ends, in_udp, by_flow):
+        self.links, self.code, self.role, self.by_flow = links, code, role, by_flow
         self.association = association(cipher, *ends, spi, in_udp)
         self.sequence, self.outer_id = 0, 0
-        self.sent, self.received = {}, {}
+        self.memories = {}
 
     def known(self, halves, role, now):
         """A remembered half that is not older than a second, or None."""
@@ -94,8 +94,9 @@ class Way:
     def send(self, now, data, own, load):
         """A packet's whole way; answers [link, time, bytes] four times."""
         field, role = data[1] & 3, int.from_bytes(data[4:6], "big") & 1
+        sent, received = self.memories.setdefault(IP(data)[TCP].sport if own and self.by_flow else None, ({}, {}))
         if own:
-            self.sent[role] = (field, now)
+            sent[role] = (field, now)
         self.sequence += 1
         self.outer_id += 1
         sealed = self.association.encrypt(IP(again(data, ttl=data[8] - 1)), seq_num=self.sequence,
@@ -107,14 +108,14 @@ class Way:
                 del sealed[UDP].chksum
         outer_role = (self.sequence if self.role == "sequence" else self.outer_id) & 1
         lowest = 0 if self.code == "sixteen" else 1
-        half = self.known(self.sent, outer_role, now)
+        half = self.known(sent, outer_role, now)
         entered = again(bytes(sealed), tos=lowest if half is None else half, id=self.outer_id, ttl=64)
         halves = (load >> 2, load & 3) if self.code == "sixteen" else (load // 3 + 1, load % 3 + 1)
         left = again(entered, tos=max(ecn(entered), halves[outer_role]), ttl=63)
         behind = again(data, ttl=data[8] - 2)
-        self.received[outer_role] = (ecn(left), now)
+        received[outer_role] = (ecn(left), now)
         if own:
-            half = self.known(self.received, role, now)
+            half = self.known(received, role, now)
             behind = with_flag(with_ecn(behind, field if half is None else max(field, half)))
         return [[link, now + at * MILLI // 10, bytes_] for link, at, bytes_ in
                 zip(self.links, (0, 1, 3, 4), (data, entered, left, behind))]
@@ -123,8 +124,8 @@ class Way:
 class Traffic:
     """What hosts send: data with halves of a load, and others in between."""
 
-    def __init__(self, code, source, target, start):
-        self.code, self.source, self.target, self.ip_id = code, source, target, start
+    def __init__(self, code, source, target, start, flows):
+        self.code, self.source, self.target, self.ip_id, self.flows = code, source, target, start, flows
 
     def packet(self, number):
         """The packet of that number as (bytes, whether it is of the law)."""
@@ -144,24 +145,26 @@ class Traffic:
         halves = (level >> 2, level & 3) if self.code == "sixteen" else (level // 3 + 1, level % 3 + 1)
         ip.tos = 4 | halves[role]  # and a DSCP, which has to stay
         option = (253, b"\xfa\xde\x01\x00")
-        tcp = TCP(sport=40000, dport=5001, flags="A", seq=number * 100, ack=1, options=[option])
+        port = 40000 + number // 2 % self.flows
+        tcp = TCP(sport=port, dport=5001, flags="A", seq=number * 100, ack=1, options=[option])
         return bytes(ip / tcp / Raw(bytes([number & 255]) * (40 + number % 60))), True
 
 
 IPV4, IPV6 = ("172.31.1.1", "172.31.1.2"), ("fd00::1:1", "fd00::1:2")
 
 
-def make_frames(cipher="aes-gcm", code="sixteen", role="sequence", count=400, ends=IPV4, in_udp=False):
+def make_frames(cipher="aes-gcm", code="sixteen", role="sequence", count=400, ends=IPV4, in_udp=False, by_flow=False):
     """Frames of both directions in order of time, with a pause in which all halves are forgotten; a test may change them."""
-    return [list(frame) for frame in frames_once(cipher, code, role, count, ends, in_udp)]
+    return [list(frame) for frame in frames_once(cipher, code, role, count, ends, in_udp, by_flow)]
 
 
 @functools.lru_cache(maxsize=None)
-def frames_once(cipher, code, role, count, ends, in_udp):
+def frames_once(cipher, code, role, count, ends, in_udp, by_flow):
     """The same, made once: scapy takes a second for them."""
-    there = Way(FORWARD, cipher, code, role, 0x1001, ends, in_udp)
-    back = Way(BACKWARD, cipher, code, role, 0x1002, ends[::-1], in_udp)
-    to, fro = Traffic(code, "10.1.0.2", "10.2.0.2", 101), Traffic(code, "10.2.0.2", "10.1.0.2", 7000)
+    there = Way(FORWARD, cipher, code, role, 0x1001, ends, in_udp, by_flow)
+    back = Way(BACKWARD, cipher, code, role, 0x1002, ends[::-1], in_udp, by_flow)
+    to, fro = (Traffic(code, *way, 3 if by_flow else 1) for way in (("10.1.0.2", "10.2.0.2", 101),
+                                                                    ("10.2.0.2", "10.1.0.2", 7000)))
     levels, now, frames = 16 if code == "sixteen" else 9, NANO * 1_700_000_000, []
     for number in range(count):
         now += MILLI if number != count // 2 else 3 * NANO // 2
@@ -268,6 +271,14 @@ class Right(Checker):
                         self.assertEqual(status, 0, report)
                         self.assertIn("option 253: bit 7 of byte 5 changed", report)
                         self.assertIn("all right", report)
+
+    def test_a_memory_for_each_flow(self):
+        frames = self.frames(role="written", by_flow=True)
+        status, report = self.check(frames, "--role", "written", "--memory", "flow", "--least-packets", "600")
+        self.assertEqual(status, 0, report)
+        self.assertEqual(self.check(frames, "--role", "written")[0], 1)
+        of_tunnel = self.frames(role="written")
+        self.assertEqual(self.check(of_tunnel, "--role", "written", "--memory", "flow")[0], 1)
 
     def test_headers_of_ipv6_outside(self):
         frames = self.frames(ends=IPV6)

@@ -68,16 +68,16 @@ class Memory:
     def __init__(self, hold):
         self.hold, self.halves = hold, {}
 
-    def save(self, role, field, earliest, latest):
-        """From now on, the half of that role is this field."""
-        self.halves[role] = (field, earliest, latest)
+    def save(self, role, field, earliest, latest, sure=True):
+        """From now on, the half of that role is this field; where that is not sure, it may be."""
+        self.halves[role] = (field, earliest, latest, sure)
 
     def possible(self, role, earliest, latest):
         """All that the gateway may know of that role at that time: a set of fields, None meaning nothing."""
         if role not in self.halves:
             return {None}
-        field, saved_earliest, saved_latest = self.halves[role]
-        if latest - saved_earliest <= self.hold:
+        field, saved_earliest, saved_latest, sure = self.halves[role]
+        if latest - saved_earliest <= self.hold and sure:
             return {field}
         if earliest - saved_latest > self.hold:
             return {None}

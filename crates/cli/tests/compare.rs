@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 
 use common::guest::possible;
-use common::{Scratch, assert_status, column, stderr, stdout};
+use common::{Scratch, TWO_WAYS, assert_status, column, stderr, stdout};
 
 /// A transfer over a path that it cannot fill at once.
 const SCENARIO: &str = r#"
@@ -141,39 +141,6 @@ fn more_seeds_go_on_with_the_runs_of_fewer() {
         "{elsewhere}"
     );
 }
-
-/// Two transfers without an end, and datagrams against them, so that results show the link that ACKs take.
-const TWO_WAYS: &str = r#"
-[run]
-duration = "20 s"
-seeds = 1
-
-[topology]
-preset = "dumbbell"
-
-[topology.bottleneck]
-rate = "10 Mbit/s"
-delay = "40 ms"
-
-[topology.access]
-rate = "1 Gbit/s"
-delay = "1 ms"
-
-[transport]
-preset = "linux"
-
-[flow]
-law = "vcp"
-
-[flow.main]
-count = 2
-
-[flow.datagrams]
-app = "cbr"
-law = "udp"
-rate = "20 kbit/s"
-direction = "backward"
-"#;
 
 #[test]
 fn a_kernels_receivers_send_as_many_acks_as_simulated_ones() {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use common::{FADING, Scratch, column, has_programs};
+use common::{FADING, Scratch, TWO_WAYS, column, has_programs};
 use hosts::{own_law, registered, said, until};
 
 /// Two flows over 10 Mbit/s and 40 ms.
@@ -200,6 +200,22 @@ fn parity_takes_its_share_of_the_link() {
         delivered <= most && delivered > most - under_way,
         "{delivered} of {most} B"
     );
+}
+
+#[test]
+fn receivers_acknowledge_every_second_segment_here_too() {
+    // Goal: the window of a receiver has no room for queues that packets only cross, here where each link is emulated:
+    // it has grown within a second or two, and the rest is acknowledged as in the simulator.
+    if !possible() {
+        return;
+    }
+    let scratch = scenario(TWO_WAYS);
+    done(&scratch, "out", &["--set", "run.duration=8 s"]);
+    let sent = column(&scratch, "out/csv/runs.csv", "sent_pkts");
+    let [there, back] = sent[..] else {
+        panic!("two links: {sent:?}");
+    };
+    assert!((0.5..0.75).contains(&(back / there)), "{sent:?}");
 }
 
 #[test]

@@ -18,6 +18,7 @@
  *   WIRE, WIRE_HEADER, WIRE_TABLE_NAME, ECHO_BYTES, DATA_BYTES, OPTION_BYTES   as in router.bpf.c, of the packets
  *   inside
  *   RECORD                       1: each call of the law goes into a ring (transit.h)
+ *   FLOWS                        1: each flow inside has a memory of its own (inside.h)
  */
 #include LAW_HEADER
 #include WIRE_HEADER
@@ -30,10 +31,6 @@
 /* Tunnels of a gateway: their numbers have four bits of the mark. */
 #define TUNNELS_MAX 15
 #define INSTANCES_MAX TUNNELS_MAX
-
-#include "transit.h"
-
-#define LAW_IS LAW_TABLE_NAME
 
 struct bpf_spin_lock {
 	u32 value;
@@ -49,11 +46,20 @@ struct bpf_spin_lock {
 #define ENTERS_DATA (1u << 4)
 #define ENTERS_WIRE (1u << 5)
 #define ENTERS_IS_SEEN (1u << 6)
+/* The law has had its say: bits 0 to 2 are what the outer header gets. */
+#define ENTERS_DECIDED (1u << 7)
 
 /* Of one that leaves. Bits 0 and 1 are the outer ECN field, bits 4 to 7 the tunnel's number. */
 #define LEAVES_ROLE (1u << 2)
 #define LEAVES_HAS_ROLE (1u << 3)
 #define LEAVES_NUMBER_SHIFT 4
+
+#define LAW_IS LAW_TABLE_NAME
+
+TO_BE_SET u64 law_params[] = {LAW_PARAMS};
+
+#include "inside.h"
+#include "transit.h"
 
 /* What happened since the start. The loader reads it under the lock. */
 struct gateway_counters {
@@ -68,6 +74,7 @@ struct gateway_counters {
 	u64 changed[4]; /* by the ECN field that they left with, where the law changed it */
 	u64 joined;     /* super-packets with the law's option, both ways: they are for no half */
 	u64 fragments;  /* of ESP that came, which are for none, too */
+	u64 shared;     /* where flows have memories: data of the law that went by the tunnel's */
 };
 
 struct gateway {
@@ -112,8 +119,6 @@ struct {
 
 char gateway_license[] SEC("license") = "Dual BSD/GPL";
 
-TO_BE_SET u64 law_params[] = {LAW_PARAMS};
-
 /* The verifier takes whole words of the context only: the compiler must not read or write a byte of it. */
 #define SKB_MARK(skb) (*(volatile u32 *)&(skb)->mark)
 
@@ -145,13 +150,16 @@ ALWAYS_INLINE void gateway_look(struct __sk_buff *skb, u32 link_bytes, struct se
 ALWAYS_INLINE int plain(struct __sk_buff *skb, u32 link_bytes)
 {
 	struct seen seen = {};
-	u32 bits;
+	u32 bits = 0;
 
 	gateway_look(skb, link_bytes, &seen);
 	if (!seen.packet.version)
 		return TC_ACT_UNSPEC;
-	bits = ENTERS_IS_SEEN | seen.law.ecn;
-	bits |= seen.law.role ? ENTERS_ROLE : 0;
+	if (FLOWS)
+		bits = inside_enter(skb, &seen);
+	if (!bits)
+		bits = seen.law.ecn | (seen.law.role ? ENTERS_ROLE : 0);
+	bits |= ENTERS_IS_SEEN;
 	bits |= seen.law.roles_known ? ENTERS_HAS_ROLE : 0;
 	bits |= seen.law.flags & LAW_PACKET_DATA ? ENTERS_DATA : 0;
 	bits |= seen.option_at ? ENTERS_WIRE : 0;
@@ -174,18 +182,8 @@ ALWAYS_INLINE void entering(u32 bits, const struct seen *outer, struct law_packe
 	inner->roles = inner->role;
 	inner->roles_known = !!(bits & ENTERS_HAS_ROLE);
 	inner->flags = bits & ENTERS_DATA ? LAW_PACKET_DATA : 0;
-	inner->wire = bits & ENTERS_WIRE ? WIRE : 0;
-}
-
-ALWAYS_INLINE void show_outer(struct law_packet *packet, const struct outer *outer, u32 ecn, u32 outer_ecn)
-{
-	packet->flags = LAW_PACKET_TUNNELLED;
-	packet->wire = 0;
-	packet->role = (u8)outer->role;
-	packet->roles = outer->role;
-	packet->roles_known = outer->has_role;
-	packet->ecn = (u8)ecn;
-	packet->outer_ecn = (u8)outer_ecn;
+	/* What a packet says of the load that it met is in the flow's memory only, if that was asked. */
+	inner->wire = bits & ENTERS_WIRE && !(FLOWS && bits & ENTERS_DECIDED) ? WIRE : 0;
 }
 
 /* Takes turns in the lowest bit of an ID. Only a packet that is not fragmented needs none (RFC 6864 section 4.1). */
@@ -204,18 +202,30 @@ ALWAYS_INLINE void write_id(struct __sk_buff *skb, const struct packet *packet, 
 	bpf_skb_store_bytes(skb, packet->ip_at, head, sizeof(head), 0);
 }
 
-ALWAYS_INLINE void count_entered(struct gateway *g, u32 bits, const struct law_packet *inner, u32 outer_ecn)
+/* The next ID, by turns; of a packet whose role is decided the next one of that. */
+ALWAYS_INLINE u32 next_id(u32 id, u32 bits)
 {
+	id++;
+	if (FLOWS && bits & ENTERS_DECIDED)
+		id += (id & 1) != !!(bits & ENTERS_ROLE);
+	return id & 0xffff;
+}
+
+ALWAYS_INLINE void count_entered(struct gateway *g, u32 bits, u32 outer_ecn, u32 is_decided)
+{
+	u32 is_seen = bits & ENTERS_IS_SEEN, is_own = (bits & ENTERS_WIRE) && (bits & ENTERS_DATA);
+
 	g->counters.entered++;
-	g->counters.entered_own += inner->wire && (inner->flags & LAW_PACKET_DATA);
-	g->counters.unseen += !(bits & ENTERS_IS_SEEN);
-	g->counters.joined += inner->wire && !inner->roles_known;
+	g->counters.entered_own += is_seen && is_own;
+	g->counters.unseen += !is_seen;
+	g->counters.joined += is_seen && (bits & ENTERS_WIRE) && !(bits & ENTERS_HAS_ROLE);
 	g->counters.outer[outer_ecn & 3]++;
+	g->counters.shared += FLOWS && is_own && !is_decided;
 }
 
 ALWAYS_INLINE int out(struct __sk_buff *skb, u32 link_bytes)
 {
-	u32 bits = mark_get_bits(skb), writes, id = 0;
+	u32 bits = mark_get_bits(skb), writes, is_decided, id = 0;
 	struct law_packet inner = {};
 	struct outer outer = {};
 	struct seen seen = {};
@@ -237,24 +247,23 @@ ALWAYS_INLINE int out(struct __sk_buff *skb, u32 link_bytes)
 	show_outer(&seen.law, &outer, inner.ecn, seen.packet.ecn);
 	now_us = bpf_ktime_get_ns() / 1000;
 	writes = outer.role_from == TUNNEL_ROLE_WRITTEN && seen.packet.has_id && !seen.packet.may_fragment;
+	is_decided = FLOWS && writes && bits & ENTERS_DECIDED;
 	bpf_spin_lock(&g->lock);
 	g->now_us = fixed_max(g->now_us, now_us);
 	if (writes) {
-		id = g->last_id = (g->last_id + 1) & 0xffff;
+		id = g->last_id = next_id(g->last_id, bits);
 		g->counters.written++;
 		seen.law.role = id & 1;
 		seen.law.roles = id & 1;
 	}
-	transit_begin(t, g->state, &g->chain, outer.number, TRANSIT_ENCAPSULATE, g->now_us);
-	TRANSIT_TOLD(t, given, &inner);
-	TRANSIT_TOLD(t, written[0], &seen.law);
-	if (LAW_IS.encapsulate)
-		LAW_IS.encapsulate(g->state, SET(law_params), g->now_us, &inner, &seen.law);
-	TRANSIT_TOLD(t, written[1], &seen.law);
-	transit_end(t, g->state);
-	count_entered(g, bits, &inner, seen.law.outer_ecn);
+	if (is_decided)
+		seen.law.outer_ecn = bits & 3;
+	else
+		encapsulate(t, g->state, &g->chain, outer.number, g->now_us, &inner, &seen.law);
+	count_entered(g, bits, seen.law.outer_ecn, is_decided);
 	bpf_spin_unlock(&g->lock);
-	transit_hand_over(t);
+	if (!is_decided)
+		transit_hand_over(t);
 	if ((seen.law.outer_ecn & 3) != seen.packet.ecn)
 		packet_set_ecn(skb, &seen.packet, seen.law.outer_ecn & 3);
 	if (writes)
@@ -296,10 +305,13 @@ ALWAYS_INLINE int fragment(struct __sk_buff *skb, const struct packet *packet, u
 	return TC_ACT_UNSPEC;
 }
 
-ALWAYS_INLINE void count_left(struct gateway *g, const struct seen *seen, u32 outer_ecn)
+ALWAYS_INLINE void count_left(struct gateway *g, const struct seen *seen, u32 outer_ecn, u32 is_told)
 {
+	u32 is_own = seen->option_at && (seen->law.flags & LAW_PACKET_DATA);
+
 	g->counters.left++;
-	g->counters.left_own += seen->option_at && (seen->law.flags & LAW_PACKET_DATA);
+	g->counters.left_own += is_own;
+	g->counters.shared += FLOWS && is_own && !is_told;
 	g->counters.joined += is_joined(seen);
 	g->counters.came[outer_ecn & 3]++;
 	g->counters.changed[seen->law.ecn & 3] += (seen->law.ecn & 3) != seen->packet.ecn;
@@ -310,7 +322,7 @@ ALWAYS_INLINE void count_left(struct gateway *g, const struct seen *seen, u32 ou
 ALWAYS_INLINE int leave(struct __sk_buff *skb, struct seen *seen, u32 bits)
 {
 	u64 now_us = bpf_ktime_get_ns() / 1000;
-	u32 number = bits >> LEAVES_NUMBER_SHIFT, outer_ecn = bits & 3, confirmed = seen->law.confirmed;
+	u32 number = bits >> LEAVES_NUMBER_SHIFT, outer_ecn = bits & 3, confirmed = seen->law.confirmed, is_told;
 	struct gateway_config *config = bpf_map_lookup_elem(&config_map, &number);
 	struct gateway *g = bpf_map_lookup_elem(&gateway_map, &number);
 	struct law_packet shown = {.size = sizeof(shown), .segments = 1};
@@ -323,18 +335,15 @@ ALWAYS_INLINE int leave(struct __sk_buff *skb, struct seen *seen, u32 bits)
 	show_outer(&shown, &outer, seen->packet.ecn, outer_ecn);
 	if (config->copies_ce && outer_ecn == LAW_ECN_CE && seen->packet.ecn != LAW_ECN_NOT_ECT)
 		seen->law.ecn = seen->law.outer_ecn = LAW_ECN_CE;
+	is_told = FLOWS && inside_leave(skb, t, &shown, seen);
 	bpf_spin_lock(&g->lock);
 	g->now_us = fixed_max(g->now_us, now_us);
-	transit_begin(t, g->state, &g->chain, number, TRANSIT_DECAPSULATE, g->now_us);
-	TRANSIT_TOLD(t, given, &shown);
-	TRANSIT_TOLD(t, written[0], &seen->law);
-	if (LAW_IS.decapsulate)
-		LAW_IS.decapsulate(g->state, SET(law_params), g->now_us, &shown, &seen->law);
-	TRANSIT_TOLD(t, written[1], &seen->law);
-	transit_end(t, g->state);
-	count_left(g, seen, outer_ecn);
+	if (!is_told)
+		decapsulate(t, g->state, &g->chain, number, g->now_us, &shown, &seen->law);
+	count_left(g, seen, outer_ecn, is_told);
 	bpf_spin_unlock(&g->lock);
-	transit_hand_over(t);
+	if (!is_told)
+		transit_hand_over(t);
 	if (seen->packet.version && (seen->law.ecn & 3) != seen->packet.ecn)
 		packet_set_ecn(skb, &seen->packet, seen->law.ecn & 3);
 	if (seen->option_at && seen->law.confirmed != confirmed)
@@ -439,11 +448,7 @@ SEC("tc") int gateway_start(struct __sk_buff *skb)
 	tunnel.number = config->number;
 	tunnel.outer_bytes = config->outer_bytes;
 	g->last_id = tunnel.random & 0xffff;
-	transit_begin(t, g->state, &g->chain, number, TRANSIT_INIT, tunnel.now_us);
-	TRANSIT_TOLD(t, tunnel, &tunnel);
-	if (LAW_IS.init)
-		LAW_IS.init(g->state, SET(law_params), &tunnel);
-	transit_end(t, g->state);
+	begin(t, g->state, &g->chain, number, &tunnel);
 	transit_hand_over(t);
 	return 0;
 }

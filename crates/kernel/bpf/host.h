@@ -34,6 +34,7 @@
 #define MAP_TYPE_RINGBUF 27
 
 #define MAP_F_NO_PREALLOC 1
+#define MAP_UPDATE_NEW 1 /* BPF_NOEXIST */
 #define SK_STORAGE_GET_F_CREATE 1
 
 /* Of a super-packet each segment. */

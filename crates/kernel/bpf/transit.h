@@ -63,7 +63,8 @@ ALWAYS_INLINE void transit_end(struct transit *t, const u64 *state)
 
 ALWAYS_INLINE void transit_hand_over(struct transit *t)
 {
-	ring_output(t, sizeof(*t), (u32)t->head.id);
+	/* Losses of flows are counted together. */
+	ring_output(t, sizeof(*t), t->head.id <= INSTANCES_MAX ? (u32)t->head.id : 0);
 }
 
 #define TRANSIT_TOLD(t, place, source) __builtin_memcpy(&(t)->event.place, source, sizeof(*(source)))
@@ -77,5 +78,41 @@ ALWAYS_INLINE void transit_hand_over(struct transit *t)
 #define TRANSIT_TOLD(t, place, source) (void)(t)
 
 #endif
+
+/* Calls the law, and records it; under the lock of the memory. */
+ALWAYS_INLINE void encapsulate(struct transit *t, u64 *state, struct call_chain *chain, u32 number, u64 now_us,
+                               const struct law_packet *inner, struct law_packet *outer)
+{
+	transit_begin(t, state, chain, number, TRANSIT_ENCAPSULATE, now_us);
+	TRANSIT_TOLD(t, given, inner);
+	TRANSIT_TOLD(t, written[0], outer);
+	if (LAW_IS.encapsulate)
+		LAW_IS.encapsulate(state, SET(law_params), now_us, inner, outer);
+	TRANSIT_TOLD(t, written[1], outer);
+	transit_end(t, state);
+}
+
+ALWAYS_INLINE void decapsulate(struct transit *t, u64 *state, struct call_chain *chain, u32 number, u64 now_us,
+                               const struct law_packet *outer, struct law_packet *inner)
+{
+	transit_begin(t, state, chain, number, TRANSIT_DECAPSULATE, now_us);
+	TRANSIT_TOLD(t, given, outer);
+	TRANSIT_TOLD(t, written[0], inner);
+	if (LAW_IS.decapsulate)
+		LAW_IS.decapsulate(state, SET(law_params), now_us, outer, inner);
+	TRANSIT_TOLD(t, written[1], inner);
+	transit_end(t, state);
+}
+
+/* In a memory that has just been given. `number` is its own in recordings. */
+ALWAYS_INLINE void begin(struct transit *t, u64 *state, struct call_chain *chain, u32 number,
+                         const struct law_tunnel *tunnel)
+{
+	transit_begin(t, state, chain, number, TRANSIT_INIT, tunnel->now_us);
+	TRANSIT_TOLD(t, tunnel, tunnel);
+	if (LAW_IS.init)
+		LAW_IS.init(state, SET(law_params), tunnel);
+	transit_end(t, state);
+}
 
 #endif /* FADELAB_TRANSIT_H */

@@ -125,4 +125,16 @@ ALWAYS_INLINE void outer_take(struct __sk_buff *skb, const struct packet *packet
 	outer->has_role = way->role_from == TUNNEL_ROLE_SEQUENCE || packet->has_id;
 }
 
+/* A packet as a law of a gateway is shown it by its outer header, in front of an inner field `ecn`. */
+ALWAYS_INLINE void show_outer(struct law_packet *packet, const struct outer *outer, u32 ecn, u32 outer_ecn)
+{
+	packet->flags = LAW_PACKET_TUNNELLED;
+	packet->wire = 0;
+	packet->role = (u8)outer->role;
+	packet->roles = outer->role;
+	packet->roles_known = outer->has_role;
+	packet->ecn = (u8)ecn;
+	packet->outer_ecn = (u8)outer_ecn;
+}
+
 #endif /* FADELAB_TUNNEL_H */

@@ -28,6 +28,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("mark.h", include_str!("../bpf/mark.h")),
     ("numbers.h", include_str!("../bpf/numbers.h")),
     ("queue.h", include_str!("../bpf/queue.h")),
+    ("inside.h", include_str!("../bpf/inside.h")),
     ("passage.h", include_str!("../bpf/passage.h")),
     ("record.h", include_str!("../bpf/record.h")),
     ("ring.h", include_str!("../bpf/ring.h")),

@@ -47,6 +47,7 @@ fn begun(netns: &Path) -> Gateway {
         params: &law.default_params(),
         wire: wire_of(law).expect("a law of a format"),
         record: false,
+        by_flow: false,
     };
     let device = |name: &str| Device {
         name: name.to_owned(),

@@ -45,6 +45,7 @@ fn begun(law: &Gateway, params: &Params) -> (Program, Recorder, Calls) {
         params,
         wire: wire_of(law).expect("a law of a format"),
         record: true,
+        by_flow: false,
     };
     let program = Program::load(&compile(&recipe).expect("it compiles"), &tunnels()).expect("it loads");
     let of = GatewayHead {

@@ -8,22 +8,32 @@ mod hostile;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "common/packet.rs"]
 mod packet;
+#[path = "common/twin.rs"]
+mod twin;
+
+use std::collections::HashMap;
 
 use common::{is_built_in, possible, report};
 use fadelab_kernel::gateway::object::{Recipe, compile, wire_of};
 use fadelab_kernel::gateway::{Hook, Program, Tunnel};
 use fadelab_kernel::tunnel::RoleFrom;
-use fadelab_laws::{Codec, Gateway, Params, State, abi, gateway, gateways};
+use fadelab_laws::{Codec, Gateway, Params, abi, gateway, gateways};
 use hostile::Chance;
-use packet::{ETHERNET, Esp, Made, folded, with_one_zero};
+use packet::{ETHERNET, Esp};
+use twin::{Both, Case, Twin, alike, inner};
 
 fn compiled(law: &Gateway, params: &Params) -> Vec<u8> {
+    compiled_with(law, params, false)
+}
+
+fn compiled_with(law: &Gateway, params: &Params, by_flow: bool) -> Vec<u8> {
     let wire = wire_of(law).unwrap_or(abi::WIRE_PAIR);
     let recipe = Recipe {
         law,
         params,
         wire,
         record: false,
+        by_flow,
     };
     compile(&recipe).expect("it compiles")
 }
@@ -48,23 +58,6 @@ fn loaded(law: &Gateway) -> Program {
     Program::load(&object, &[tunnel(RoleFrom::Sequence, false)]).expect("it loads")
 }
 
-/// A packet inside: data or an ACK of the law, or somebody else's.
-fn inner(id: u16, ecn: u8, payload: usize, option: &[u8]) -> Vec<u8> {
-    let made = Made {
-        ipv6: false,
-        ecn,
-        payload,
-        before: Vec::new(),
-        option: option.to_vec(),
-    };
-    let mut frame = made.frame();
-    frame[ETHERNET + 4..ETHERNET + 6].copy_from_slice(&id.to_be_bytes());
-    frame[ETHERNET + 10..ETHERNET + 12].fill(0);
-    let sum = !folded(&frame[ETHERNET..ETHERNET + 20]);
-    frame[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&sum.to_be_bytes());
-    frame
-}
-
 /// An option of a format, of which no router has said that it saw the packet.
 fn option(wire: u32) -> Vec<u8> {
     let bytes = Codec::on_wire(wire).option_bytes();
@@ -83,6 +76,8 @@ fn every_gateway_passes_the_verifier() {
         let object = compiled(law, &law.default_params());
         let tunnels = [tunnel(RoleFrom::Sequence, false); fadelab_kernel::gateway::TUNNELS_MAX];
         let program = Program::load(&object, &tunnels).unwrap_or_else(|error| panic!("{}: {error}", law.name()));
+        let by_flow = compiled_with(law, &law.default_params(), true);
+        Program::load(&by_flow, &tunnels).unwrap_or_else(|error| panic!("{} by flow: {error}", law.name()));
         report(&format!("gateway {} loads", law.name()));
         let (counters, state) = program.state(14, law.state_bytes() as usize).expect("counters");
         assert_eq!((counters.entered, counters.left), (0, 0));
@@ -90,191 +85,12 @@ fn every_gateway_passes_the_verifier() {
     }
 }
 
-/// The same law outside the kernel, which is told what its programs should tell it.
-struct Twin {
-    law: &'static Gateway,
-    params: Params,
-    state: State,
-}
-
-impl Twin {
-    fn of(law: &'static Gateway, params: &Params) -> Self {
-        let mut state = law.new_state();
-        law.init(&mut state, params, &abi::Tunnel::default());
-        Self {
-            law,
-            params: params.clone(),
-            state,
-        }
-    }
-
-    fn packet(flags: u32, wire: u32, ecn: u8, role: u8) -> abi::Packet {
-        abi::Packet {
-            flags,
-            wire: wire as u8,
-            ecn,
-            outer_ecn: ecn,
-            role,
-            roles: u64::from(role),
-            roles_known: 1,
-            segments: 1,
-            ..abi::Packet::default()
-        }
-    }
-}
-
-/// A packet inside with its outer header, and the operator's bits of its mark.
-struct Case {
-    id: u16,
-    ecn: u8,
-    payload: usize,
-    /// The law's option, or nothing.
-    option: Vec<u8>,
-    esp: Esp,
-    mark: u32,
-}
-
-impl Case {
-    fn any(chance: &mut Chance, own: &[u8], role: RoleFrom, ipv6: bool) -> Self {
-        let is_own = chance.below(4) > 0;
-        let id = if role == RoleFrom::Written {
-            0
-        } else {
-            chance.below(65536)
-        };
-        Self {
-            id: chance.below(65536) as u16,
-            ecn: chance.below(4) as u8,
-            payload: usize::from(chance.below(4) > 0) * 40,
-            option: if is_own { own.to_vec() } else { Vec::new() },
-            esp: Esp {
-                ipv6,
-                in_udp: chance.below(4) == 0,
-                is_from_here: chance.below(2) == 0,
-                id: id as u16,
-                is_fragment: false,
-                spi: 1 + chance.below(1 << 31) as u32,
-                sequence: chance.below(1 << 31) as u32,
-                ecn: chance.below(4) as u8,
-            },
-            mark: chance.below(1 << 24) as u32,
-        }
-    }
-
-    /// With that ECN field and option.
-    fn inner(&self, ecn: u8, option: &[u8]) -> Vec<u8> {
-        inner(self.id, ecn, self.payload, option)
-    }
-
-    /// What the law is to be told of it, of a format `wire`.
-    fn shown(&self, wire: u32) -> abi::Packet {
-        let flags = if self.payload > 0 { abi::PACKET_DATA } else { 0 };
-        let wire = if self.option.is_empty() { 0 } else { wire };
-        Twin::packet(flags, wire, self.ecn, (self.id & 1) as u8)
-    }
-
-    /// The same of its outer header, whose ID is `id`.
-    fn shown_outside(&self, role: RoleFrom, id: u16) -> abi::Packet {
-        let role = if role == RoleFrom::Sequence {
-            self.esp.sequence
-        } else {
-            id.into()
-        };
-        let outer = Twin::packet(abi::PACKET_TUNNELLED, 0, self.ecn, (role & 1) as u8);
-        abi::Packet {
-            outer_ecn: self.esp.ecn,
-            ..outer
-        }
-    }
-}
-
-/// With one representation of zero in both checksums: one that is carried on may come to the other (RFC 1624, section
-/// 3).
-fn alike(frame: Vec<u8>) -> Vec<u8> {
-    let mut frame = with_one_zero(frame);
-    if frame[ETHERNET] >> 4 == 6 {
-        return frame;
-    }
-    let sum = &mut frame[ETHERNET + 10..ETHERNET + 12];
-    if sum == [0xff; 2] {
-        sum.fill(0);
-    }
-    frame
-}
-
-/// A law's programs, and the same law outside the kernel.
-struct Both {
-    program: Program,
-    twin: Twin,
-    role: RoleFrom,
-    wire: u32,
-    /// The ID that was written last.
-    written: Option<u16>,
-}
-
-impl Both {
-    fn pass(&self, hook: Hook, frame: &[u8], mark: u32) -> (Vec<u8>, u32) {
-        self.program.pass(hook, frame, mark).expect("a packet")
-    }
-
-    fn enter(&mut self, mut case: Case) {
-        let frame = case.inner(case.ecn, &case.option);
-        let (unchanged, noted) = self.pass(Hook::Plain, &frame, case.mark);
-        assert_eq!((unchanged, noted & 0xff_ffff), (frame, case.mark));
-        let (out, mark) = self.pass(Hook::Out, &case.esp.frame(), noted);
-        assert_eq!(mark, case.mark, "what is the gateway's is gone from the mark");
-        let id = u16::from_be_bytes([out[ETHERNET + 4], out[ETHERNET + 5]]);
-        if self.role == RoleFrom::Written {
-            assert!(
-                self.written.is_none_or(|before| before.wrapping_add(1) == id),
-                "by turns"
-            );
-            self.written = Some(id);
-        }
-        let mut outer = case.shown_outside(self.role, id);
-        let Twin { law, params, state } = &mut self.twin;
-        law.encapsulate(state, params, 1, &case.shown(self.wire), &mut outer);
-        (case.esp.ecn, case.esp.id) = (outer.outer_ecn, id);
-        assert_eq!(alike(out), alike(case.esp.frame()), "the field, the ID and the sum");
-    }
-
-    fn leave(&mut self, mut case: Case) {
-        let (cleared, noted) = self.pass(Hook::In, &case.esp.frame(), case.mark);
-        let outer = case.shown_outside(self.role, case.esp.id);
-        case.esp.ecn = 0;
-        assert_eq!(alike(cleared), alike(case.esp.frame()));
-        assert_eq!(noted & 0xff_ffff, case.mark);
-        let (left, mark) = self.pass(Hook::In, &case.inner(case.ecn, &case.option), noted);
-        assert_eq!(mark, case.mark);
-        let mut shown = case.shown(self.wire);
-        // The kernel's rule, which the law finds applied.
-        if outer.outer_ecn == 3 && case.ecn != 0 {
-            shown.ecn = 3;
-        }
-        let Twin { law, params, state } = &mut self.twin;
-        law.decapsulate(state, params, 1, &outer, &mut shown);
-        let mut option = case.option.clone();
-        if shown.confirmed != 0 {
-            Codec::on_wire(self.wire).confirm(&mut option);
-        }
-        assert_eq!(
-            left,
-            case.inner(shown.ecn, &option),
-            "the field, the option and the sums"
-        );
-        // What is somebody else's bears what it entered with, or CE where routers of RFC 3168 may stand inside.
-        if case.option.is_empty() {
-            let is_marked = shown.ecn == 3 && outer.outer_ecn == 3 && case.ecn != 0;
-            assert!(shown.ecn == case.ecn || is_marked, "{} became {}", case.ecn, shown.ecn);
-        }
-    }
-}
-
-fn agree(law: &'static Gateway, params: &Params, (role, ipv6): (RoleFrom, bool), packets: u64) {
+fn agree(law: &'static Gateway, params: &Params, (role, ipv6, by_flow): (RoleFrom, bool, bool), packets: u64) {
     let wire = wire_of(law).expect("a law of a format");
     let mut both = Both {
-        program: Program::load(&compiled(law, params), &[tunnel(role, ipv6)]).expect("it loads"),
+        program: Program::load(&compiled_with(law, params, by_flow), &[tunnel(role, ipv6)]).expect("it loads"),
         twin: Twin::of(law, params),
+        flows: by_flow.then(HashMap::new),
         role,
         wire,
         written: None,
@@ -292,7 +108,7 @@ fn agree(law: &'static Gateway, params: &Params, (role, ipv6): (RoleFrom, bool),
     let (counters, _) = both.program.state(0, 0).expect("counters");
     assert_eq!(counters.entered + counters.left, packets);
     assert!(counters.entered_own > packets / 10 && counters.left_own > packets / 10);
-    assert_eq!((counters.unseen, counters.joined), (0, 0));
+    assert_eq!((counters.unseen, counters.joined, counters.shared), (0, 0, 0));
     let written = if role == RoleFrom::Written { counters.entered } else { 0 };
     assert_eq!(counters.written, written);
     assert_eq!(counters.outer.iter().sum::<u64>(), counters.entered);
@@ -301,7 +117,8 @@ fn agree(law: &'static Gateway, params: &Params, (role, ipv6): (RoleFrom, bool),
 #[test]
 fn programs_do_to_packets_what_the_law_says_and_nothing_else() {
     // Goal: over thousands of packets both ways, of the law and of others, with each source of the role and a header of
-    // IPv6 outside, in a datagram or not, the programs write the fields that the same law outside the kernel writes; no
+    // IPv6 outside, in a datagram or not, with a memory for the tunnel or for each of four connections in it, the
+    // programs write the fields that the same law outside the kernel writes; no
     // other byte changes, sums stay right, and the operator's bits of the mark stand. FADELAB_GATEWAY_PACKETS gives
     // another number of packets (24000).
     if !possible(&["clang"]) {
@@ -309,10 +126,11 @@ fn programs_do_to_packets_what_the_law_says_and_nothing_else() {
     }
     let packets = std::env::var("FADELAB_GATEWAY_PACKETS").map_or(24_000, |n| n.parse().expect("a number"));
     let outside = [
-        (RoleFrom::Sequence, false),
-        (RoleFrom::Id, false),
-        (RoleFrom::Written, false),
-        (RoleFrom::Sequence, true),
+        (RoleFrom::Sequence, false, false),
+        (RoleFrom::Id, false, false),
+        (RoleFrom::Written, false, false),
+        (RoleFrom::Written, false, true),
+        (RoleFrom::Sequence, true, false),
     ];
     let names = ["dcp_ew", "vcp"];
     for name in names {

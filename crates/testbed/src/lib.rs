@@ -156,7 +156,7 @@ fn record_gateway(draft: &mut translate::Draft<'_>, kernel: &str) -> Result<(), 
     };
     let first = draft.plan.tunnels.iter().find_map(with_law);
     let (node, planned) = first.ok_or(Error::NoGatewayToRecord)?;
-    let (_, spec) = *draft
+    let (_, recorded) = *draft
         .gateways
         .iter()
         .find(|(path, _)| *path == planned.object)
@@ -170,12 +170,12 @@ fn record_gateway(draft: &mut translate::Draft<'_>, kernel: &str) -> Result<(), 
             .map(|&(tunnel, _)| draft.plan.tunnels[tunnel].name.clone())
             .collect(),
     };
-    let head = RecordedHead::of_gateway(spec.law, &spec.params, gateway, kernel.to_owned());
+    let head = RecordedHead::of_gateway(recorded.spec.law, &recorded.spec.params, gateway, kernel.to_owned());
     draft.plan.recorded_gateway = Some(plan::RecordedGateway {
         node,
         object: RECORDED_GATEWAY.to_owned(),
         head: Box::new(head),
     });
-    draft.gateways.push((RECORDED_GATEWAY.to_owned(), spec));
+    draft.gateways.push((RECORDED_GATEWAY.to_owned(), recorded));
     Ok(())
 }

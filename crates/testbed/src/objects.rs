@@ -3,6 +3,7 @@
 use fadelab_kernel::router::object::{Recipe, compile};
 use fadelab_kernel::sender::Unit;
 use fadelab_kernel::{Version, gateway};
+use fadelab_run::tunnel::Memory;
 
 use crate::Error;
 use crate::translate::Draft;
@@ -40,10 +41,11 @@ pub fn compiled(draft: &Draft<'_>, version: Version) -> Result<Vec<(String, Vec<
     }
     for (path, gateway) in &draft.gateways {
         let recipe = gateway::object::Recipe {
-            law: gateway.law,
-            params: &gateway.params,
-            wire: gateway::object::wire_of(gateway.law).expect("the draft has looked"),
+            law: gateway.spec.law,
+            params: &gateway.spec.params,
+            wire: gateway::object::wire_of(gateway.spec.law).expect("the draft has looked"),
             record: path == RECORDED_GATEWAY,
+            by_flow: gateway.memory == Memory::Flow,
         };
         objects.push((path.clone(), gateway::object::compile(&recipe)?));
     }

@@ -4,7 +4,8 @@ use std::net::Ipv4Addr;
 
 use fadelab_laws::Field;
 use fadelab_laws::recorded::RecordedHead;
-use fadelab_path::spec::LinkSpec;
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{CapacitySpec, LinkSpec};
 use fadelab_run::app::App;
 use fadelab_run::network::NodeSpec;
 use fadelab_run::packet_log::Interface;
@@ -243,6 +244,21 @@ impl Way {
         self.emulated.is_some() || self.shown || self.queue.discipline != Discipline::Fifo
     }
 
+    /// Whether packets of a flow may have to wait there whose slowest link has that rate. Hidden links faster than it,
+    /// such as access links with room for thousands of packets, are only crossed.
+    fn may_fill(&self, slowest_bps: u64) -> bool {
+        let is_more_than_a_rate = |Emulated { link, .. }: &Emulated| {
+            !matches!(link.capacity, CapacitySpec::Constant { .. })
+                || link.channel.is_some()
+                || link.layer != LinkLayer::default()
+                || link.router.law.name() != "droptail"
+        };
+        self.shown
+            || self.rate_bps <= slowest_bps
+            || self.queue.discipline != Discipline::Fifo
+            || self.emulated.as_ref().is_some_and(is_more_than_a_rate)
+    }
+
     /// Packets of the queue and of what can be on the way behind it: the limit of a queue that holds both.
     pub fn pkts_max(&self) -> u64 {
         let queue_pkts = match self.queue.limit {
@@ -256,9 +272,9 @@ impl Way {
 }
 
 impl Flow {
-    /// Bytes that it can have on the way: in its slowest link's pipe, and in the queues that somebody looks at. An
-    /// access link's queue of thousands of packets is not one of them: a receive window with room for it would grow for
-    /// as long, and a receiver acknowledges each segment while its window grows.
+    /// Bytes that it can have on the way: in its slowest link's pipe, and in the queues that may fill. A receive window
+    /// with room for others, too, would grow for as long, and a receiver acknowledges each segment while its window
+    /// grows.
     pub fn window_bytes_max(&self, cables: &[Cable]) -> u64 {
         let way = |&(node, cable): &(usize, usize)| {
             let cable = &cables[cable];
@@ -271,7 +287,7 @@ impl Flow {
         let pipe_bytes = u128::from(rate_bps) * u128::from(rtt_ns) / 8_000_000_000;
         let queues = out
             .iter()
-            .filter(|way| way.is_looked_at())
+            .filter(|way| way.may_fill(rate_bps))
             .map(|way| match way.queue.limit {
                 Limit::Packets(packets) => u64::from(packets) * u64::from(way.packet_bytes),
                 Limit::Bytes(bytes) => bytes,

@@ -8,7 +8,6 @@ use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::Edge;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::{IpId, Pacing, RttSamples};
-use fadelab_run::tunnel::GatewaySpec;
 
 use crate::Error;
 use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Memory, Plan, Queue, SenderObject, Way};
@@ -45,7 +44,7 @@ pub struct Draft<'a> {
     /// What routers are compiled from, each once, by the path of its object.
     pub routers: Vec<(String, &'a RouterSpec)>,
     /// What gateways are compiled from, the same way.
-    pub gateways: Vec<(String, &'a GatewaySpec)>,
+    pub gateways: Vec<(String, tunnels::Gateway<'a>)>,
 }
 
 /// Says whether a run has a counterpart there.

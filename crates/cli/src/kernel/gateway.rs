@@ -42,12 +42,26 @@ pub struct GatewayArgs {
     /// Where in outer headers the role of a packet stands, for routers as for the gateway at the other end
     #[arg(long, value_enum, default_value_t = Role::Sequence)]
     pub role: Role,
+    /// What has a memory of its own: the tunnel, or each flow inside, which needs --role written
+    #[arg(long, value_enum, default_value_t = Memory::Tunnel)]
+    pub memory: Memory,
     /// Set a parameter of the law: --set code=nine; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
     /// Write what the law makes of each packet into FILE, for fadelab replay
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+}
+
+/// What has a memory of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Memory {
+    /// The tunnel
+    #[default]
+    Tunnel,
+    /// Each flow inside
+    Flow,
 }
 
 /// Whose lowest bit says for which half of the load a packet is.
@@ -144,6 +158,7 @@ pub(super) fn begin(args: &GatewayArgs) -> Result<(Gateway, RecordedHead), Failu
         params: &spec.params,
         wire,
         record: args.record.is_some(),
+        by_flow: args.memory == Memory::Flow,
     };
     let object = compile(&recipe).map_err(Failure::failed)?;
     let gateway = Gateway::load(&object, &options).map_err(refused)?;
@@ -164,6 +179,7 @@ fn follow(gateway: &Gateway, tunnels: &[String], mut recording: Option<&mut Reco
     while !stop.load(Ordering::Relaxed) {
         if started.elapsed().as_secs() >= shown {
             show(gateway, tunnels, started.elapsed())?;
+            gateway.forget_idle().map_err(Failure::failed)?;
             shown = started.elapsed().as_secs() + 1;
         }
         if let Some(device) = gateway.lost() {
@@ -252,8 +268,10 @@ fn ending_here(args: &GatewayArgs, tunnel: &Outgoing) -> Tunnel {
     }
 }
 
-const HEAD: &str =
-    "      s  entered  of the law  as 00 01 10 11           left  of the law  changed  joined  fragments  tunnel\n";
+const HEAD: &str = concat!(
+    "      s  entered  of the law  as 00 01 10 11           left  of the law  changed  joined  fragments  shared",
+    "  tunnel\n"
+);
 
 fn show(gateway: &Gateway, tunnels: &[String], at: Duration) -> Result<(), Failure> {
     let states = gateway.states(0).map_err(Failure::failed)?;
@@ -267,13 +285,14 @@ fn line(at: Duration, now: &Counters, tunnel: &str) -> String {
     let outer = now.outer.map(|count| count.to_string()).join(" ");
     let changed: u64 = now.changed.iter().sum();
     format!(
-        "{:7.1} {:8} {:11}  {outer:20} {:8} {:11} {changed:8} {:7} {:10}  {tunnel}\n",
+        "{:7.1} {:8} {:11}  {outer:20} {:8} {:11} {changed:8} {:7} {:10} {:7}  {tunnel}\n",
         at.as_secs_f64(),
         now.entered,
         now.entered_own,
         now.left,
         now.left_own,
         now.joined,
-        now.fragments
+        now.fragments,
+        now.shared
     )
 }

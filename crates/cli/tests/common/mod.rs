@@ -37,6 +37,39 @@ count = 3
 start = "uniform 0 s..1 s"
 "#;
 
+/// Two transfers without an end, and datagrams against them, so that results show the link that ACKs take.
+pub const TWO_WAYS: &str = r#"
+[run]
+duration = "20 s"
+seeds = 1
+
+[topology]
+preset = "dumbbell"
+
+[topology.bottleneck]
+rate = "10 Mbit/s"
+delay = "40 ms"
+
+[topology.access]
+rate = "1 Gbit/s"
+delay = "1 ms"
+
+[transport]
+preset = "linux"
+
+[flow]
+law = "vcp"
+
+[flow.main]
+count = 2
+
+[flow.datagrams]
+app = "cbr"
+law = "udp"
+rate = "20 kbit/s"
+direction = "backward"
+"#;
+
 /// A link that fades and codes: one data packet of 1500 bytes in 180 is lost behind the code.
 pub const FADING: &str = r#"
 [channel]

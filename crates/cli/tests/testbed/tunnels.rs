@@ -72,25 +72,29 @@ fn marks_cross_an_encrypted_network() {
 fn a_kernels_gateways_carry_each_half() {
     // Goal: in a kernel no bit that crosses the tunnel is another than figure 1 of dcp-ew-2010 says, by the account of
     // a program that has nothing of fadelab's, with a header of IPv4 outside, with one of IPv6, in UDP as through a
-    // NAT, and while associations are renewed; payload, IDs and what is not DCP-EW's are as they were.
+    // NAT, while associations are renewed, and with a memory for each flow; payload, IDs and what is not DCP-EW's are
+    // as they were.
     if !possible("6.1") || python().is_none() {
         return;
     }
     let scratch = Scratch::new();
     let scenario = place("figure1.toml");
     std::thread::scope(|scope| {
-        for outside in ["outer=ipv4", "outer=ipv6", "udp=true", "rekey=2 s"] {
+        for outside in ["outer=ipv4", "outer=ipv6", "udp=true", "rekey=2 s", "memory=flow"] {
             let (scratch, scenario) = (&scratch, &scenario);
+            let by_flow = outside == "memory=flow";
+            let role = ["tunnel.vpn.role=sequence", "tunnel.vpn.role=written"][usize::from(by_flow)];
             scope.spawn(move || {
                 let arguments = ["testbed", "run", scenario, "--quiet", "--out", outside];
                 let set = format!("tunnel.vpn.{outside}");
                 let output = fadelab(scratch, &arguments)
-                    .args(["--set", "run.duration=6 s", "--set", &set])
+                    .args(["--set", "run.duration=6 s", "--set", &set, "--set", role])
                     .args(log_of())
                     .output()
                     .unwrap();
                 assert!(output.status.success(), "{outside}: {}", said(&output));
-                judged(scratch, outside, &["--least-packets", "200"]);
+                let told = ["--least-packets", "200", "--memory", "flow", "--role", "written"];
+                judged(scratch, outside, if by_flow { &told } else { &told[..2] });
             });
         }
     });

@@ -27,6 +27,8 @@ pub struct Counters {
     pub joined: u64,
     /// Fragments of ESP that came, which are for none, too.
     pub fragments: u64,
+    /// Where flows have memories of their own: data of the law, both ways, that went by the tunnel's.
+    pub shared: u64,
 }
 
 /// Where the counters stand in the value of a tunnel: behind a lock and a word.
@@ -63,6 +65,7 @@ impl Counters {
             changed: four(14),
             joined: words[18],
             fragments: words[19],
+            shared: words[20],
         };
         Ok((counters, state.to_vec()))
     }

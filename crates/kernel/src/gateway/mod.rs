@@ -16,6 +16,7 @@ mod program;
 use std::io::Write;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::time::Duration;
 
 use fadelab_laws::recorded::RecordedHead;
 use thiserror::Error;
@@ -33,6 +34,9 @@ pub use program::{Hook, Program};
 
 /// Most tunnels of one gateway: `TUNNELS_MAX`.
 pub const TUNNELS_MAX: usize = 15;
+
+/// After which a flow inside is forgotten. It is longer than any law's memory of a half should last.
+const IDLE: Duration = Duration::from_secs(60);
 
 /// The bits of packets' marks that are a gateway's, `MARK_BITS` of `bpf/gateway.bpf.c`.
 pub const MARK_MASK: u32 = 0xff00_0000;
@@ -69,6 +73,15 @@ pub enum GatewayError {
         device: String,
         /// What is loaded.
         module: &'static str,
+    },
+    /// A role that no flow can have for itself.
+    #[error(
+        "the tunnel {tunnel} cannot have a memory for each flow: its packets' roles have to be written into outer IDs, \
+         flow by flow, so give the role \"written\", over IPv4; without, one memory serves the tunnel"
+    )]
+    Flows {
+        /// From here to there.
+        tunnel: Way,
     },
     /// What IPsec there is, is not told.
     #[error("{what}: {why}")]
@@ -138,6 +151,10 @@ impl Gateway {
         decrypted::check(options)?;
         let claim = claim(cipher)?;
         let mut program = Program::load(object, tunnels)?;
+        let is_shared = |tunnel: &&Tunnel| tunnel.role != RoleFrom::Written || tunnel.out.from.is_ipv6();
+        if let Some(tunnel) = tunnels.iter().find(is_shared).filter(|_| program.is_by_flow()) {
+            return Err(GatewayError::Flows { tunnel: tunnel.out });
+        }
         let hooks = plain
             .iter()
             .map(|device| (device, Hook::Plain))
@@ -182,6 +199,14 @@ impl Gateway {
     /// When the law was not compiled so, or the file cannot be written.
     pub fn recorder(&self, head: &RecordedHead, file: Box<dyn Write>) -> Result<Recorder, LoadError> {
         self.program.recorder(head, file)
+    }
+
+    /// Forgets flows inside that were not seen for a minute, so that there is room for others.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn forget_idle(&self) -> Result<(), LoadError> {
+        self.program.forget_idle(IDLE)
     }
 
     /// What it counted of each tunnel, and of the same moment the law's state, of that many bytes.

@@ -18,6 +18,9 @@ pub struct Recipe<'a> {
     pub wire: u32,
     /// Whether each call of the law is recorded.
     pub record: bool,
+    /// Whether each flow inside has a memory of its own, in place of one for the tunnel. The gateway has to write roles
+    /// then ([`crate::tunnel::RoleFrom::Written`]).
+    pub by_flow: bool,
 }
 
 /// The format of the packets inside that are a law's: that of the sender of the same name.
@@ -49,6 +52,7 @@ fn text(recipe: &Recipe<'_>) -> Text {
         ("ECHO_BYTES", codec.format().echo_bytes.to_string()),
         ("DATA_BYTES", codec.format().data_bytes.to_string()),
         ("RECORD", u8::from(recipe.record).to_string()),
+        ("FLOWS", u8::from(recipe.by_flow).to_string()),
     ];
     Text {
         name: "gateway.bpf.c",

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use fadelab_laws::recorded::RecordedHead;
-use libbpf_rs::{MapCore, MapFlags, Object, ProgramInput, ProgramMut};
+use libbpf_rs::{MapCore, MapFlags, MapImpl, Object, ProgramInput, ProgramMut};
+use nix::time::{ClockId, clock_gettime};
 
 use super::{Counters, Tunnel};
 use crate::device::Framing;
@@ -34,6 +36,8 @@ pub enum Hook {
 /// Offset of the mark in `struct __sk_buff`, and the bytes of that.
 const MARK_PLACE: usize = 8;
 const CONTEXT_BYTES: usize = 192;
+/// Where in what is kept of a flow (`bpf/inside.h`) stands when it was last seen.
+const FLOW_SEEN: usize = 8;
 
 impl Program {
     /// Loads a compiled law and lets it begin.
@@ -117,6 +121,41 @@ impl Program {
             .lookup(&number.to_ne_bytes(), MapFlags::LOCK)
             .map_err(|error| LoadError::of("the gateway's counters", &error))?;
         Counters::of(&value.unwrap_or_default(), state_bytes)
+    }
+
+    /// Whether each flow inside has a memory of its own.
+    pub(super) fn is_by_flow(&self) -> bool {
+        self.flows().is_some()
+    }
+
+    fn flows(&self) -> Option<MapImpl<'_>> {
+        self.object.maps().find(|map| map.name() == "inside_map")
+    }
+
+    /// Forgets flows that were not seen for that long.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn forget_idle(&self, idle: Duration) -> Result<(), LoadError> {
+        let Some(map) = self.flows() else {
+            return Ok(());
+        };
+        let told = |error: &libbpf_rs::Error| LoadError::of("what is remembered of flows", error);
+        let now = Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC).expect("each kernel has it"));
+        let is_idle = |flow: Vec<u8>| {
+            let seen_us = flow[FLOW_SEEN..FLOW_SEEN + 8].try_into().expect("eight bytes");
+            now.saturating_sub(Duration::from_micros(u64::from_ne_bytes(seen_us))) > idle
+        };
+        // Each key is read behind the one before: none of those that are still to come is removed meanwhile.
+        let keys: Vec<Vec<u8>> = map.keys().collect();
+        for key in keys {
+            let flow = map.lookup(&key, MapFlags::ANY).map_err(|error| told(&error))?;
+            if flow.is_some_and(is_idle) {
+                // Its packets may have come back: then it begins anew.
+                map.delete(&key).map_err(|error| told(&error))?;
+            }
+        }
+        Ok(())
     }
 
     /// Hands one packet with its mark to a hook, Ethernet header and all; gives both as they stand then.

@@ -12,6 +12,8 @@ const PACKET_BYTES: usize = size_of::<abi::Packet>();
 /// `struct transit_event` of the kernel's programs: the header that the law reads, or its tunnel; the one that it
 /// writes, before and after.
 const EVENT_BYTES: usize = 3 * PACKET_BYTES;
+/// Most tunnels of a gateway; the numbers of flows come behind.
+const TUNNELS_MAX: u64 = 15;
 pub(super) const FIXED_BYTES: usize = HEAD_BYTES + EVENT_BYTES;
 
 /// Functions of a gateway, in the order of its table.
@@ -20,7 +22,7 @@ const FUNCTIONS: [&str; 3] = ["init", "encapsulate", "decapsulate"];
 /// One call of a gateway's law.
 #[derive(Clone, Debug)]
 pub struct Transit {
-    /// Number of the tunnel, from 1.
+    /// Number of the memory that was used, from 1: of a tunnel or, beyond 15, of a flow in one.
     pub tunnel: u64,
     /// When, by the kernel's clock.
     pub time_ns: u64,
@@ -122,6 +124,10 @@ impl Transit {
     pub fn place(&self, head: &RecordedHead) -> String {
         let gateway = head.gateway.as_ref();
         let name = gateway.and_then(|gateway| gateway.tunnels.get((self.tunnel as usize).checked_sub(1)?));
-        name.map_or_else(|| format!("tunnel {}", self.tunnel), |name| format!("tunnel {name}"))
+        match (name, self.tunnel.checked_sub(TUNNELS_MAX)) {
+            (Some(name), _) => format!("tunnel {name}"),
+            (None, Some(flow @ 1..)) => format!("flow {flow} inside"),
+            (None, _) => format!("tunnel {}", self.tunnel),
+        }
     }
 }

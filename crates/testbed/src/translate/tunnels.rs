@@ -3,7 +3,7 @@
 use fadelab_kernel::gateway::object::wire_of;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{EcnRule, GatewaySpec, Memory, Mode, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{EcnRule, Family, GatewaySpec, Memory, Mode, RoleFrom, TunnelSpec};
 
 use super::none;
 use crate::Error;
@@ -13,7 +13,14 @@ use crate::plan::{GatewayObject, Inside, Tunnel};
 const TUNNELS_MAX: usize = 255;
 
 /// Tunnels, and what their gateways' objects are compiled from, each once, by its path.
-pub type Translated<'a> = (Vec<Tunnel>, Vec<(String, &'a GatewaySpec)>);
+pub type Translated<'a> = (Vec<Tunnel>, Vec<(String, Gateway<'a>)>);
+
+/// What a gateway's object is compiled from.
+#[derive(Clone, Copy)]
+pub struct Gateway<'a> {
+    pub spec: &'a GatewaySpec,
+    pub memory: Memory,
+}
 
 /// All of a run; `hop` says by which node and cable a link is taken.
 pub fn of(spec: &RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Translated<'_>, Error> {
@@ -107,14 +114,15 @@ fn told(spec: &RunSpec, tunnel: &TunnelSpec, number: usize) -> Vec<u32> {
 fn gateway<'a>(
     tunnel: &'a TunnelSpec,
     end: usize,
-    gateways: &mut Vec<(String, &'a GatewaySpec)>,
+    gateways: &mut Vec<(String, Gateway<'a>)>,
 ) -> Result<Option<GatewayObject>, Error> {
     let Some(gateway) = &tunnel.gateways[end] else {
         return Ok(None);
     };
     let law = gateway.law;
-    if tunnel.memory == Memory::Flow {
-        let why = "which flow a packet inside is of no program knows where the outer header is written; set \"tunnel\"";
+    if tunnel.memory == Memory::Flow && (tunnel.role != RoleFrom::Written || tunnel.outer == Family::Ipv6) {
+        let why = "a gateway writes the roles of each flow's packets by turns, into outer IDs: set role = \"written\", \
+                   over IPv4, or \"tunnel\"";
         return Err(refused(&tunnel.name, "memory", why));
     }
     if wire_of(law).is_none() {
@@ -124,13 +132,16 @@ fn gateway<'a>(
         );
         return Err(refused(&tunnel.name, "law", why));
     }
-    let is_same = |(_, other): &&(String, &GatewaySpec)| {
-        other.law.name() == law.name() && other.params.values() == gateway.params.values()
+    let is_same = |(_, other): &&(String, Gateway<'_>)| {
+        other.memory == tunnel.memory
+            && other.spec.law.name() == law.name()
+            && other.spec.params.values() == gateway.params.values()
     };
     let known = gateways.iter().find(is_same).map(|(object, _)| object.clone());
     let object = known.unwrap_or_else(|| {
         let object = format!("/objects/gateway_{}.o", gateways.len());
-        gateways.push((object.clone(), gateway));
+        let memory = tunnel.memory;
+        gateways.push((object.clone(), Gateway { spec: gateway, memory }));
         object
     });
     Ok(Some(GatewayObject {
@@ -192,7 +203,7 @@ fn check_ends(spec: &RunSpec, tunnels: &[Tunnel], number: usize, tunnel: &Tunnel
             let other_end = usize::from(other.ends[1] == tunnel.ends[end]);
             if other.cable(other_end) != tunnel.cable(end) || other.gateways[other_end] != tunnel.gateways[end] {
                 let why = format!(
-                    "at {node} it shares a gateway with tunnel {}, so both need the same link and the same law there",
+                    "at {node} it shares a gateway with tunnel {}, so both need the same link, law and memory there",
                     other.name
                 );
                 return Err(none(&format!("tunnel.{}", tunnel.name), why));

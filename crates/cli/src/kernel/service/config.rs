@@ -7,7 +7,7 @@ use fadelab_kernel::tunnel::Way;
 use fadelab_lab::Failure;
 use serde::Deserialize;
 
-use crate::kernel::gateway::{self, GatewayArgs, Role};
+use crate::kernel::gateway::{self, GatewayArgs, Memory, Role};
 use crate::kernel::load::{self, LoadArgs};
 use crate::kernel::router::{self, RouterArgs};
 
@@ -85,6 +85,8 @@ pub struct Gated {
     pub tunnels: Vec<Way>,
     #[serde(default)]
     pub role: Role,
+    #[serde(default)]
+    pub memory: Memory,
     #[serde(default)]
     pub set: Vec<String>,
 }
@@ -214,6 +216,7 @@ impl Gated {
             law: self.law.clone(),
             tunnels: self.tunnels.clone(),
             role: self.role,
+            memory: self.memory,
             sets: self.set.clone(),
             record: None,
         }

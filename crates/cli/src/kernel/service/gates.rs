@@ -59,6 +59,12 @@ impl Gates {
     /// Ends those whose devices went.
     pub fn tend(&mut self) {
         for kept in &mut self.kept {
+            if let Some((gateway, _)) = &kept.gateway
+                && let Err(error) = gateway.forget_idle()
+            {
+                let complaint = format!("{}: {error}", kept.place());
+                complain(&mut kept.complaint, complaint, false);
+            }
             let lost = kept.gateway.as_ref().and_then(|(gateway, _)| gateway.lost());
             if let Some(device) = lost {
                 let complaint = format!(

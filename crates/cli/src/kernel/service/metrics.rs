@@ -223,6 +223,8 @@ fn of_tunnel(all: &mut All, labels: &[(&str, &str)], now: &gateway::Counters) {
     counter("fadelab_gateway_joined_total", help, now.joined);
     let help = "Fragments of ESP that came, which are for no half";
     counter("fadelab_gateway_fragments_total", help, now.fragments);
+    let help = "Data of the law that went by the tunnel's memory, where each flow has one of its own";
+    counter("fadelab_gateway_shared_total", help, now.shared);
 }
 
 fn of_law(all: &mut All, entry: &Entry) {
