@@ -110,14 +110,14 @@ fn a_killed_gateway_leaves_its_device_free() {
 
 #[test]
 fn what_a_gateway_cannot_do_is_refused() {
-    // Goal: a tunnel that no policy knows, a role that outer headers do not have, a law that is no gateway's, a value
+    // Goal: a tunnel that no policy knows, a role that outer headers do not have or that is no flow's, a law that is no gateway's, a value
     // that is none, devices that are not there or given twice: each ends with status 2, with what was given and what is
     // allowed.
     if !possible() {
         return;
     }
     let gateway = Gateway::new();
-    let cases: [(&str, &[&str], &str); 6] = [
+    let cases: [(&str, &[&str], &str); 7] = [
         (
             "wire",
             &["--law", "cubic"],
@@ -134,6 +134,11 @@ fn what_a_gateway_cannot_do_is_refused() {
             "192.0.2.9-198.51.100.1: none such is among the policies",
         ),
         ("wire", &["--law", "dcp_ew", "--role", "id"], "take --role sequence"),
+        (
+            "wire",
+            &["--law", "dcp_ew", "--memory", "flow"],
+            "give the role \"written\", over IPv4",
+        ),
         ("c0", &["--law", "vcp"], "device c0 is given twice"),
         ("nope", &["--law", "vcp"], "`ip link` lists those that are there"),
     ];

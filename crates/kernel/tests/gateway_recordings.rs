@@ -29,7 +29,7 @@ const TUNNELS: [&str; 2] = [Esp::TUNNEL, "192.0.2.9-198.51.100.1"];
 fn tunnels() -> [Tunnel; 2] {
     TUNNELS.map(|way| Tunnel {
         out: way.parse().expect("a direction"),
-        role: RoleFrom::Sequence,
+        role: RoleFrom::Written,
         copies_ce: true,
         outer_bytes: 36,
     })
@@ -39,13 +39,13 @@ fn tunnels() -> [Tunnel; 2] {
 const PACKETS: u64 = 4000;
 
 /// A law in two tunnels, and a recorder of it.
-fn begun(law: &Gateway, params: &Params) -> (Program, Recorder, Calls) {
+fn begun(law: &Gateway, params: &Params, by_flow: bool) -> (Program, Recorder, Calls) {
     let recipe = Recipe {
         law,
         params,
         wire: wire_of(law).expect("a law of a format"),
         record: true,
-        by_flow: false,
+        by_flow,
     };
     let program = Program::load(&compile(&recipe).expect("it compiles"), &tunnels()).expect("it loads");
     let of = GatewayHead {
@@ -60,9 +60,9 @@ fn begun(law: &Gateway, params: &Params) -> (Program, Recorder, Calls) {
 
 /// Loads a law and hands its gateway so many packets of both directions and both tunnels on two processors; gives what
 /// was recorded and how many calls found no room.
-fn recorded(law: &Gateway, params: &Params, packets: u64) -> (Vec<Transit>, u64) {
+fn recorded(law: &Gateway, params: &Params, packets: u64, by_flow: bool) -> (Vec<Transit>, u64) {
     let wire = wire_of(law).expect("a law of a format");
-    let (program, recorder, written) = begun(law, params);
+    let (program, recorder, written) = begun(law, params, by_flow);
     thread::scope(|scope| {
         for turn in 1..=2 {
             let program = &program;
@@ -122,7 +122,7 @@ fn what_a_gateway_did_comes_to_the_same_again() {
     for name in ["dcp_ew", "vcp"] {
         let law = gateway(name).expect("registered");
         let params = law.default_params();
-        let (transits, lost_n) = recorded(law, &params, PACKETS);
+        let (transits, lost_n) = recorded(law, &params, PACKETS, false);
         assert_eq!((transits.len() as u64, lost_n), (PACKETS + 2, 0));
         let differ = transits.iter().find(|transit| !transit.agrees(law, &params));
         assert!(differ.is_none(), "{differ:?}");
@@ -145,6 +145,40 @@ fn what_a_gateway_did_comes_to_the_same_again() {
 }
 
 #[test]
+fn a_flow_inside_begins_once_and_anew_when_it_was_forgotten() {
+    // Goal: with a memory for each flow the calls of one that two processors hand on at once are one chain, begun once,
+    // and agree; a flow that was seen lately is kept, and one that was forgotten begins again, under another number.
+    if !possible(&["clang"]) {
+        return;
+    }
+    let law = gateway("dcp_ew").expect("registered");
+    let params = law.default_params();
+    let (transits, lost_n) = recorded(law, &params, PACKETS, true);
+    assert_eq!((transits.len() as u64, lost_n), (PACKETS + 3, 0));
+    assert!(transits.iter().all(|transit| transit.agrees(law, &params)));
+    let flow: Vec<&Transit> = transits.iter().filter(|transit| transit.tunnel == 16).collect();
+    assert_eq!(flow[0].name(), "init");
+    assert!(flow.len() as u64 > PACKETS / 2, "{}", flow.len());
+
+    let (program, recorder, written) = begun(law, &params, true);
+    let wire = wire_of(law).expect("a law of a format");
+    let mut chance = Chance(1);
+    for forgotten_behind in [Duration::from_secs(60), Duration::ZERO, Duration::from_secs(60)] {
+        for _ in 0..20 {
+            pass(&program, &mut chance, wire);
+        }
+        program.forget_idle(forgotten_behind).expect("a map");
+    }
+    drop(program);
+    recorder.finish().expect("memory");
+    let begun: Vec<u64> = (written.transits().iter())
+        .filter(|transit| transit.name() == "init" && transit.tunnel > 15)
+        .map(|transit| transit.tunnel)
+        .collect();
+    assert_eq!(begun, [16, 17]);
+}
+
+#[test]
 fn other_parameters_come_to_something_else() {
     // Goal: what was recorded with one code of levels does not come to the same with the other.
     if !possible(&["clang"]) {
@@ -153,7 +187,7 @@ fn other_parameters_come_to_something_else() {
     let law = gateway("dcp_ew").expect("registered");
     // The second choice of `code`.
     let nine = law.params_from(&[("code", 1.0)]).expect("parameters");
-    let (transits, _) = recorded(law, &nine, 2000);
+    let (transits, _) = recorded(law, &nine, 2000, false);
     assert!(transits.iter().all(|transit| transit.agrees(law, &nine)));
     let differ = transits
         .iter()
@@ -170,7 +204,7 @@ fn a_full_ring_of_a_gateway_leaves_gaps_that_are_known_as_lost() {
     }
     let law = gateway("dcp_ew").expect("registered");
     let (wire, params) = (wire_of(law).expect("a law of a format"), law.default_params());
-    let (program, mut recorder, written) = begun(law, &params);
+    let (program, mut recorder, written) = begun(law, &params, false);
     let (mut chance, mut packets) = (Chance(1), 0);
     let mut some = || {
         for _ in 0..1000 {

@@ -145,6 +145,32 @@ fn programs_do_to_packets_what_the_law_says_and_nothing_else() {
 }
 
 #[test]
+fn a_role_that_cannot_be_written_is_no_flows() {
+    // Goal: where each flow has a memory and an outer header has no ID to be written, data of the law is counted as one
+    // of the tunnel's, and gets the lowest level: no flow's half goes to where it is for another role.
+    if !possible(&["clang"]) {
+        return;
+    }
+    let law = gateway("dcp_ew").expect("registered");
+    let object = compiled_with(law, &law.default_params(), true);
+    let program = Program::load(&object, &[tunnel(RoleFrom::Written, true)]).expect("it loads");
+    let esp = Esp {
+        ipv6: true,
+        is_from_here: true,
+        ecn: 3,
+        ..Esp::default()
+    };
+    for _ in 0..2 {
+        let frame = inner(1, 3, 40, &option(abi::WIRE_PAIR));
+        let (_, mark) = program.pass(Hook::Plain, &frame, 0).expect("a packet");
+        let (out, _) = program.pass(Hook::Out, &esp.frame(), mark).expect("a packet");
+        assert_eq!(out, Esp { ecn: 0, ..esp }.frame());
+    }
+    let (counters, _) = program.state(0, 0).expect("counters");
+    assert_eq!((counters.entered_own, counters.shared, counters.written), (2, 2, 0));
+}
+
+#[test]
 fn packets_of_no_named_tunnel_are_let_alone() {
     // Goal: ESP of other addresses, fragments of ESP that enter, ESP's protocol in a header that is cut short, messages
     // of a key exchange and what keeps a NAT's entry, other datagrams between the ends, and packets that are no ESP

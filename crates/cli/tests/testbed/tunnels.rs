@@ -152,7 +152,11 @@ fn what_the_kernels_ipsec_lacks_is_refused() {
             "`tunnel.vpn.ecn_to`",
             "\"linux\" and \"noecn\"",
         ),
-        ("tunnel.vpn.memory=flow", "`tunnel.vpn.memory`", "set \"tunnel\""),
+        (
+            "tunnel.vpn.memory=flow",
+            "`tunnel.vpn.memory`",
+            "set role = \"written\"",
+        ),
         (
             "tunnel.vpn.from=left",
             "`tunnel.vpn`",
