@@ -110,9 +110,9 @@ fn a_killed_gateway_leaves_its_device_free() {
 
 #[test]
 fn what_a_gateway_cannot_do_is_refused() {
-    // Goal: a tunnel that no policy knows, a role that outer headers do not have or that is no flow's, a law that is no gateway's, a value
-    // that is none, devices that are not there or given twice: each ends with status 2, with what was given and what is
-    // allowed.
+    // Goal: a tunnel that no policy knows, a role that outer headers do not have or that is no flow's, a law that is no
+    // gateway's, a value that is none, devices that are not there or given twice: each ends with status 2, with what
+    // was given and what is allowed.
     if !possible() {
         return;
     }
