@@ -1,5 +1,7 @@
 //! The gateways of a service.
 
+use std::time::{Duration, Instant};
+
 use fadelab_kernel::gateway::{Counters, Gateway, StillGuarded};
 use fadelab_lab::Failure;
 
@@ -15,10 +17,14 @@ struct Kept {
     complaint: Option<String>,
 }
 
+/// How often flows that are idle are looked for: it takes a moment where there are thousands.
+const SWEEP: Duration = Duration::from_secs(10);
+
 /// All of them.
 #[derive(Default)]
 pub struct Gates {
     kept: Vec<Kept>,
+    swept: Option<Instant>,
     /// Guards of those that ended, until all that are wanted are at work.
     guarded: Vec<StillGuarded>,
 }
@@ -56,8 +62,12 @@ impl Gates {
         Ok(())
     }
 
-    /// Ends those whose devices went.
-    pub fn tend(&mut self) {
+    /// Has idle flows forgotten now and then.
+    fn sweep(&mut self) {
+        if self.swept.is_some_and(|at| at.elapsed() < SWEEP) {
+            return;
+        }
+        self.swept = Some(Instant::now());
         for kept in &mut self.kept {
             if let Some((gateway, _)) = &kept.gateway
                 && let Err(error) = gateway.forget_idle()
@@ -65,6 +75,13 @@ impl Gates {
                 let complaint = format!("{}: {error}", kept.place());
                 complain(&mut kept.complaint, complaint, false);
             }
+        }
+    }
+
+    /// Ends those whose devices went.
+    pub fn tend(&mut self) {
+        self.sweep();
+        for kept in &mut self.kept {
             let lost = kept.gateway.as_ref().and_then(|(gateway, _)| gateway.lost());
             if let Some(device) = lost {
                 let complaint = format!(
