@@ -74,11 +74,15 @@ struct Soak {
     /// From kills to readiness.
     away: Vec<Duration>,
     happened: BTreeMap<&'static str, u32>,
-    /// What CUBIC delivered here and at Reno's site by the last blow.
-    cubic_bytes: [u64; 2],
-    /// How much more that was here than `CUBIC_SHARE` of what it was there, from one blow to the next.
-    spared_bytes: Vec<f64>,
+    /// What had arrived by each blow, and what the blow was.
+    blows: Vec<(Delivered, &'static str)>,
 }
+
+/// Bytes of `SHARED` that arrived inside, here and at Reno's site.
+type Delivered = [[u64; SHARED.len()]; 2];
+
+/// Ports whose transfers share the router's link; CUBIC's last.
+const SHARED: [u16; 3] = [VCP, XCP, CUBIC];
 
 impl Soak {
     fn new() -> Self {
@@ -96,8 +100,7 @@ impl Soak {
             offered_pkts: BTreeMap::new(),
             away: Vec::new(),
             happened: BTreeMap::new(),
-            cubic_bytes: [0; 2],
-            spared_bytes: Vec::new(),
+            blows: Vec::new(),
         }
     }
 
@@ -110,7 +113,7 @@ impl Soak {
     }
 
     /// One of the things that happen to a machine.
-    fn strike(&mut self) {
+    fn strike(&mut self) -> &'static str {
         let sites = [&self.site, &self.reno];
         let what = match self.random.next() % 10 {
             0..=3 => {
@@ -152,6 +155,7 @@ impl Soak {
         };
         *self.happened.entry(what).or_default() += 1;
         self.check_back(what);
+        what
     }
 
     /// Law and router are at work again, and `list` tells it.
@@ -201,17 +205,26 @@ impl Soak {
         }
     }
 
-    fn watch_cubic(&mut self) {
-        let now = [&self.site, &self.reno].map(|site| site.inside.of(CUBIC).bytes);
-        let [ours, renos] = [0, 1].map(|at| (now[at] - self.cubic_bytes[at]) as f64);
-        self.cubic_bytes = now;
-        self.spared_bytes.push(ours - CUBIC_SHARE * renos);
+    fn delivered(&self) -> Delivered {
+        [&self.site, &self.reno].map(|site| SHARED.map(|port| site.inside.of(port).bytes))
+    }
+
+    /// From one blow to the next: how many bytes more CUBIC had here than `CUBIC_SHARE` of what it had at Reno's site.
+    fn spared_bytes(&self) -> Vec<f64> {
+        let mut last = [0, 0];
+        let spared = |(delivered, _): &(Delivered, _)| {
+            let now = delivered.map(|bytes| bytes[SHARED.len() - 1]);
+            let [ours, renos] = [0, 1].map(|at| (now[at] - last[at]) as f64);
+            last = now;
+            ours - CUBIC_SHARE * renos
+        };
+        self.blows.iter().map(spared).collect()
     }
 
     /// Whether a run has told if CUBIC keeps its share: which of two cut transfers waits for the longer timeout is
     /// chance, and a few blows may leave it at that.
     fn has_told(&self) -> bool {
-        let spared = Stat::of(&self.spared_bytes);
+        let spared = Stat::of(&self.spared_bytes());
         spared.is_some_and(|spared| spared.ci95_half_width.is_some_and(|half| spared.mean.abs() > half))
     }
 
@@ -348,10 +361,12 @@ fn a_service_holds_its_promises_through_kills_and_a_hostile_box() {
         while last.elapsed() < calm {
             soak.tend();
         }
-        soak.strike();
-        soak.watch_cubic();
+        let what = soak.strike();
+        soak.blows.push((soak.delivered(), what));
     }
-    let (lasted_s, [ours, renos]) = (since.elapsed().as_secs(), soak.cubic_bytes.map(|bytes| bytes as f64));
+    let lasted_s = since.elapsed().as_secs();
+    let (delivered, _) = soak.blows.last().expect("something happened");
+    let [ours, renos] = delivered.map(|bytes| bytes[SHARED.len() - 1] as f64);
     soak.check_counters();
     let changed_n = soak.site.meddler.changed_n();
     println!(
@@ -367,8 +382,8 @@ fn a_service_holds_its_promises_through_kills_and_a_hostile_box() {
     assert!(soak.away.iter().all(|away| *away < patience()), "{:?}", soak.away);
     assert!(
         ours > CUBIC_SHARE * renos,
-        "{ours} B of CUBIC beside the laws, {renos} B beside Reno; above {CUBIC_SHARE} of those, by blows: {:?}",
-        soak.spared_bytes
+        "{ours} B of CUBIC beside the laws, {renos} beside Reno; by blows, bytes of {SHARED:?} here and there: {:?}",
+        soak.blows
     );
     assert!(changed_n > 5 * seconds, "{changed_n} packets were changed");
     assert!(soak.site.outside.of(VCP_OUTSIDE).packets > 10 * seconds);
