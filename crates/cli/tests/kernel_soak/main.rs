@@ -38,8 +38,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const OWN_MIN: u64 = 300;
 /// What CUBIC has beside the laws at least, of what it has beside Reno.
 const CUBIC_SHARE: f64 = 0.9;
-/// So many times as long a run goes on where it has not told that.
+/// A run of so long decides that by its figure. Runs of one to eight minutes had 0.85 to 2.0, for forged grants let XCP
+/// double its windows until it loses, and an hour 1.2 to 1.4: a shorter run fails where it is below beyond chance.
+const DECIDED: Duration = Duration::from_secs(3600);
+/// So many times as long a run goes on where it has told neither.
 const LONGER: u32 = 4;
+/// Blows that are one sample: what one of them leaves, a window or a long timeout, lasts over a few.
+const TOGETHER: usize = 5;
 /// What an initial window is beyond twice of what a round trip delivered (`laws/sender/xcp.h`).
 const BEYOND_PKTS: u64 = 10;
 
@@ -221,11 +226,35 @@ impl Soak {
         self.blows.iter().map(spared).collect()
     }
 
-    /// Whether a run has told if CUBIC keeps its share: which of two cut transfers waits for the longer timeout is
-    /// chance, and a few blows may leave it at that.
+    /// By how much CUBIC keeps its share or does not, in bytes a sample, and what chance makes of that.
+    fn spared(&self) -> Option<(f64, f64)> {
+        let spared_bytes = self.spared_bytes();
+        let samples: Vec<f64> = spared_bytes
+            .chunks_exact(TOGETHER)
+            .map(|blows| blows.iter().sum())
+            .collect();
+        let spared = Stat::of(&samples)?;
+        Some((spared.mean, spared.ci95_half_width?))
+    }
+
     fn has_told(&self) -> bool {
-        let spared = Stat::of(&self.spared_bytes());
-        spared.is_some_and(|spared| spared.ci95_half_width.is_some_and(|half| spared.mean.abs() > half))
+        self.spared().is_some_and(|(mean, chance)| mean.abs() > chance)
+    }
+
+    fn check_cubic(&self, lasted: Duration) {
+        let (delivered, _) = self.blows.last().expect("something happened");
+        let [ours, renos] = delivered.map(|bytes| bytes[SHARED.len() - 1] as f64);
+        println!("CUBIC has {:.3} of its goodput beside Reno", ours / renos);
+        let keeps = if lasted < DECIDED {
+            let (mean, chance) = self.spared().expect("samples that differ");
+            mean + chance > 0.0
+        } else {
+            ours > CUBIC_SHARE * renos
+        };
+        assert!(
+            keeps,
+            "{ours} B of CUBIC beside the laws, {renos} beside Reno, of which {CUBIC_SHARE} are promised"
+        );
     }
 
     fn check_marks(&self) {
@@ -345,9 +374,9 @@ impl Soak {
 #[test]
 fn a_service_holds_its_promises_through_kills_and_a_hostile_box() {
     // Goal: whatever is killed, goes or is changed on the path, no mark leaves the domain, packets of others have none,
-    // no window is beyond its bound, CUBIC beside the laws has nine tenths of what it has beside Reno, all is back
-    // within two seconds of a kill, views and counters tell what tc, ss and a raw socket do, and at the end nothing is
-    // left.
+    // no window is beyond its bound, CUBIC beside the laws has nine tenths of what it has beside Reno (an hour tells; a
+    // minute tells what is far from it), all is back within two seconds of a kill, views and counters tell what tc, ss
+    // and a raw socket do, and at the end nothing is left.
     if !possible() {
         return;
     }
@@ -364,27 +393,22 @@ fn a_service_holds_its_promises_through_kills_and_a_hostile_box() {
         let what = soak.strike();
         soak.blows.push((soak.delivered(), what));
     }
-    let lasted_s = since.elapsed().as_secs();
-    let (delivered, _) = soak.blows.last().expect("something happened");
-    let [ours, renos] = delivered.map(|bytes| bytes[SHARED.len() - 1] as f64);
+    let lasted = since.elapsed();
     soak.check_counters();
     let changed_n = soak.site.meddler.changed_n();
     println!(
-        "{lasted_s} s: {:?}, away at most {:?}, after {} of {} kills longer than {BACK:?}; \
-         {changed_n} packets changed; CUBIC has {:.3} of its goodput beside Reno; outside {:?}",
+        "{lasted:.0?}: {:?}, away at most {:?}, after {} of {} kills longer than {BACK:?}; \
+         {changed_n} packets changed; outside {:?}; bytes of {SHARED:?} here and \
+         there by each blow: {:?}",
         soak.happened,
         soak.away.iter().max().expect("it was killed"),
         soak.away.iter().filter(|away| **away > BACK).count(),
         soak.away.len(),
-        ours / renos,
-        soak.site.outside.of(VCP_OUTSIDE)
-    );
-    assert!(soak.away.iter().all(|away| *away < patience()), "{:?}", soak.away);
-    assert!(
-        ours > CUBIC_SHARE * renos,
-        "{ours} B of CUBIC beside the laws, {renos} beside Reno; by blows, bytes of {SHARED:?} here and there: {:?}",
+        soak.site.outside.of(VCP_OUTSIDE),
         soak.blows
     );
+    assert!(soak.away.iter().all(|away| *away < patience()), "{:?}", soak.away);
+    soak.check_cubic(lasted);
     assert!(changed_n > 5 * seconds, "{changed_n} packets were changed");
     assert!(soak.site.outside.of(VCP_OUTSIDE).packets > 10 * seconds);
     soak.end();
