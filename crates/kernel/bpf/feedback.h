@@ -22,18 +22,6 @@
 #define TCP_LISTEN 10
 #define TCP_HEADER_BYTES_MAX 60u
 
-struct tcp_header {
-	u16 source;
-	u16 dest;
-	u32 seq;
-	u32 ack_seq;
-	u8 words_and_bits; /* length of the header in words, in the upper half */
-	u8 flags;
-	u16 window;
-	u16 check;
-	u16 urgent;
-};
-
 /* Whether a segment carries the law's option: it is among the last of a header (reserve_option). */
 ALWAYS_INLINE u32 has_option(struct __sk_buff *skb, u32 tcp_at, u32 tcp_end)
 {
@@ -359,6 +347,9 @@ ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 	header_bytes = (tcp->words_and_bits >> 4) * 4;
 	if (f && LAW_SENDER.on_send && ops->skb_len > header_bytes)
 		fill_send(ops, f, tcp, option);
+	/* In what is encrypted no router can say that it saw the packet (mark.h). */
+	if (f && f->is_sealed && CODEC.confirm)
+		CODEC.confirm(option, &law_format);
 #ifdef LAW_RECEIVER
 	struct echo *e = bpf_sk_storage_get(&echoes, sk, (void *)0, 0);
 	struct law_fill fill = {};
@@ -368,15 +359,16 @@ ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 		e = (void *)0;
 	if (e)
 		put_echo(ops, e, option, &fill);
+#endif
 	written = bpf_store_hdr_opt(ops, option, sizeof(option), 0) == 0;
+	if (f)
+		f->wrote_data = written && ops->skb_len > header_bytes;
+#ifdef LAW_RECEIVER
 	if (e && LAW_RECEIVER.ack_written) {
 		written = written && fill.feedback.present;
 		RECEIVED(e, RECEIPT_ACK_WRITTEN, CALL_ARGUMENT(&e->receipt, 0, written),
 		         LAW_RECEIVER.ack_written(e->state, written), NOTHING_WRITTEN);
 	}
-#else
-	written = bpf_store_hdr_opt(ops, option, sizeof(option), 0) == 0;
-	(void)written;
 #endif
 }
 

@@ -69,6 +69,8 @@ struct flow {
 	u32 limited_until;
 	u32 ends_recovery; /* LAW_CA_RECOVERY: the ACK at hand does; else 0 */
 	u32 exchange;      /* enum exchange */
+	u32 wrote_data;    /* 1: the segment written last had data, with the option */
+	u32 is_sealed;     /* 1: what it sent last was ESP between two hosts that the operator named */
 	struct law_feedback feedback;
 #if RECORD
 	struct call_chain chain;

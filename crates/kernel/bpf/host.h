@@ -121,6 +121,19 @@ struct __sk_buff {
 	u32 gso_size;
 };
 
+/* As it is on the wire, in network order. */
+struct tcp_header {
+	u16 source;
+	u16 dest;
+	u32 seq;
+	u32 ack_seq;
+	u8 words_and_bits; /* length of the header in words, in the upper half */
+	u8 flags;
+	u16 window;
+	u16 check;
+	u16 urgent;
+};
+
 /* Of a socket that a packet belongs to, up to what is read. */
 struct bpf_sock {
 	u32 unused[18];

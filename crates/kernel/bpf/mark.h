@@ -7,6 +7,7 @@
 #define FADELAB_MARK_H
 
 #include "feedback.h"
+#include "tunnel.h"
 
 /*
  * A packet that should carry the law's option and found no room for it stays unmarked: neither the routers nor the edge
@@ -33,11 +34,33 @@ ALWAYS_INLINE u32 mark_stays_whole(struct __sk_buff *skb, const struct packet *p
 	return !bpf_check_mtu(skb, 0, &mtu_bytes, (s32)(link_bytes - packet->ip_at), 0);
 }
 
+/*
+ * IPsec's transport mode leaves the IP header as it is and has encrypted the rest by now (RFC 4303 section 3.1.1). What
+ * is in it the socket said when it wrote the segment, on the way to here. Where the operator named the two hosts, the
+ * domain knows such packets by their addresses. No router can say in them that it saw them: whoever named the hosts
+ * vouches for the routers (write_option).
+ */
+ALWAYS_INLINE void mark_look_for_seal(struct __sk_buff *skb, u32 link_bytes, struct flow *f)
+{
+	u32 ip_at, protocol = packet_protocol(skb, link_bytes, &ip_at);
+	struct outer outer = {};
+	struct packet packet;
+	u8 next = 0;
+
+	f->is_sealed = 0;
+	if (packet_load(skb, ip_at + (protocol == ETHER_IPV4 ? 9 : 6), &next, sizeof(next)) || next == IP_TCP)
+		return;
+	packet_parse(skb, link_bytes, &packet);
+	outer_take(skb, &packet, &outer);
+	f->is_sealed = !!outer.number;
+}
+
 ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 at)
 {
 	struct bpf_sock *sk = skb->sk;
 	struct flow *f = sk ? flow_of(sk) : (void *)0;
 	struct packet packet;
+	u32 is_data;
 
 #if EXCHANGES_NUMBERS
 	packet_parse(skb, at, &packet);
@@ -45,13 +68,16 @@ ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 at)
 	if (!f || !f->ecn)
 		return TC_ACT_UNSPEC;
 #else
-	if (!f || !f->ecn)
+	if (!f)
+		return TC_ACT_UNSPEC;
+	mark_look_for_seal(skb, at, f);
+	if (!f->ecn)
 		return TC_ACT_UNSPEC;
 	packet_parse(skb, at, &packet);
 #endif
+	is_data = packet.tcp_at ? packet.has_data && mark_is_known(skb, &packet) : f->is_sealed && f->wrote_data;
 	/* ACKs alone stay unmarked. */
-	if (packet.tcp_at && packet.has_data && packet.ecn != (f->ecn & 3) && mark_is_known(skb, &packet) &&
-	    mark_stays_whole(skb, &packet, at))
+	if (is_data && packet.ecn != (f->ecn & 3) && mark_stays_whole(skb, &packet, at))
 		packet_set_ecn(skb, &packet, f->ecn & 3);
 	return TC_ACT_UNSPEC;
 }

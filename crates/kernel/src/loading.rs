@@ -15,6 +15,7 @@ use crate::segments::Segments;
 use crate::sender::{NAME_BYTES_MAX, Sender, Unit};
 use crate::spaces;
 use crate::store::{self, Entry};
+use crate::tunnel::{WAYS_MAX, Way};
 
 /// Why a law was not loaded.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +41,15 @@ pub enum LoadingError {
          packets may leave, for example --dev eth0"
     )]
     NoDevices { law: String },
+    /// In what is encrypted nobody can mark, or need not.
+    #[error(
+        "--tunnel: {law} {why}; leave it out, allowed is it with laws that tell the load by the ECN field alone (vcp, \
+         dcp_ew)"
+    )]
+    Sealed { law: String, why: &'static str },
+    /// More than the programs tell apart.
+    #[error("--tunnel: {given} directions; allowed are {WAYS_MAX}")]
+    TooManySealed { given: usize },
     /// There is no such device.
     #[error("--dev {given}: {why}; `ip link` lists the devices")]
     Device {
@@ -114,6 +124,8 @@ impl LoadingError {
             Self::Name { .. }
                 | Self::NameTaken { .. }
                 | Self::NoDevices { .. }
+                | Self::Sealed { .. }
+                | Self::TooManySealed { .. }
                 | Self::Device { .. }
                 | Self::Cgroup { .. }
                 | Self::Namespace { .. }
@@ -127,6 +139,7 @@ impl LoadingError {
 pub struct Loading<'a> {
     unit: Unit<'a>,
     devices: Vec<Device>,
+    sealed: Vec<Way>,
     entry: Entry,
 }
 
@@ -161,6 +174,7 @@ impl<'a> Loading<'a> {
             params: infos.map(|(info, value)| (info.name.to_owned(), *value)).collect(),
             cgroup: cgroup.unwrap_or_else(|| PathBuf::from("/")),
             devices: devices.to_vec(),
+            sealed: Vec::new(),
             owner: Owner::this(),
             filters: Vec::new(),
             segments: Vec::new(),
@@ -174,8 +188,31 @@ impl<'a> Loading<'a> {
         Ok(Self {
             unit,
             devices: looked,
+            sealed: Vec::new(),
             entry,
         })
+    }
+
+    /// With marks also in what IPsec in transport mode sends these ways.
+    ///
+    /// # Errors
+    /// When the law has nothing to mark there, or there are too many; nothing was changed.
+    pub fn sealed(mut self, ways: &[Way]) -> Result<Self, LoadingError> {
+        let why = match () {
+            () if !self.unit.marks() => Some("marks nothing in an IP header"),
+            () if self.unit.exchanges_numbers() => Some("reads numbers of the TCP header, which is encrypted there"),
+            () => None,
+        };
+        if let Some(why) = why.filter(|_| !ways.is_empty()) {
+            let law = self.entry.law;
+            return Err(LoadingError::Sealed { law, why });
+        }
+        if ways.len() > WAYS_MAX {
+            return Err(LoadingError::TooManySealed { given: ways.len() });
+        }
+        self.entry.sealed = ways.iter().map(Way::to_string).collect();
+        self.sealed = ways.to_vec();
+        Ok(self)
     }
 
     /// As the default of new sockets in a namespace: its name, or nothing for this one.
@@ -258,6 +295,9 @@ impl<'a> Loading<'a> {
             }
         }
         let sender = Sender::load(object, &self.entry.cgroup, &self.devices)?;
+        for &way in &self.sealed {
+            sender.marks_sealed(way)?;
+        }
         self.check_memory(sender.socket_bytes())?;
         self.entry.map_id = sender.map_id().unwrap_or(0);
         store::write(&self.entry)?;
@@ -380,6 +420,13 @@ mod tests {
         assert!(refused("dcp_ew", "v", &[]).contains("dcp_ew writes into the ECN field"));
         assert!(refused("dpcp", "v", &[]).contains("dpcp writes into the ECN field"));
         assert!(refused("vcp", "v", &["no-such-dev"]).contains("--dev no-such-dev: "));
+        let ways = ["192.0.2.1-192.0.2.2".parse().expect("a direction")];
+        for (law, why) in [("reno", "marks nothing"), ("dpcp", "reads numbers")] {
+            let unit = Unit::new(fadelab_laws::sender(law).expect("registered"), Version::new(6, 12));
+            let loading = Loading::of(unit, &["lo".to_owned()], None).expect("it can be loaded");
+            let error = loading.sealed(&ways).expect_err(law).to_string();
+            assert!(error.contains(why) && error.contains("vcp, dcp_ew"), "{error}");
+        }
         let unit = Unit::new(fadelab_laws::sender("reno").expect("registered"), Version::new(6, 12));
         // Reno is there wherever Linux is.
         assert!(refused("reno", "reno", &[]).contains("a congestion control `reno` already"));

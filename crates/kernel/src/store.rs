@@ -36,6 +36,9 @@ pub struct Entry {
     pub cgroup: PathBuf,
     /// Where packets are marked, as `NAME` or `NETNS:NAME`.
     pub devices: Vec<String>,
+    /// Hosts between which IPsec in transport mode has encrypted what is marked, `FROM-TO`.
+    #[serde(default)]
+    pub sealed: Vec<String>,
     /// Who loaded it.
     pub owner: Owner,
     /// Filters to remove, before Linux 6.6.

@@ -12,6 +12,9 @@ use crate::object::LoadError;
 /// Most directions of tunnels that one program tells apart: `TUNNEL_WAYS_MAX`.
 pub const WAYS_MAX: usize = 64;
 
+/// Of the programs, in which they look up directions.
+const MAP: &str = "tunnel_map";
+
 /// Of what the lowest bit is the role of an outer header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RoleFrom {
@@ -89,9 +92,14 @@ fn bytes(address: IpAddr) -> [u8; 16] {
     wide.octets()
 }
 
+/// Whether a program looks at outer headers at all.
+pub(crate) fn is_known_to(object: &Object) -> bool {
+    object.maps().any(|map| map.name() == MAP)
+}
+
 /// Has a program know a direction of the tunnel of this number.
 pub(crate) fn tell(object: &Object, way: Way, number: u32, role: RoleFrom) -> Result<(), LoadError> {
-    let map = object.maps().find(|map| map.name() == "tunnel_map");
+    let map = object.maps().find(|map| map.name() == MAP);
     let key = [bytes(way.from), bytes(way.to)].concat();
     let value = [number.to_ne_bytes(), (role as u32).to_ne_bytes()].concat();
     map.expect("the unit has it")

@@ -51,6 +51,7 @@ impl<'a> Loads<'a> {
         let arguments = LoadArgs {
             law: self.law.to_owned(),
             devices: vec![outer.to_owned(), format!("{inside}:{inner}")],
+            tunnels: Vec::new(),
             cgroup: None,
             name: Some(self.name.clone()),
             default: None,

@@ -299,6 +299,9 @@ fn devices(entry: &Entry) -> String {
     let here: Vec<&str> = here.filter(|device| !lost.contains(device)).collect();
     let by = if here.is_empty() { "no device" } else { &here.join(", ") };
     let _ = writeln!(text, "  {what} by {by}");
+    if !entry.sealed.is_empty() {
+        let _ = writeln!(text, "  also in ESP in transport mode, {}", entry.sealed.join(", "));
+    }
     if !lost.is_empty() {
         let lost = lost.join(", ");
         let _ = writeln!(

@@ -11,6 +11,7 @@ use fadelab_kernel::loading::{Loading, LoadingError, OFFLOADED_PKTS, opens_slowl
 use fadelab_kernel::sender::{ALLOWED_MAX, Unit, default_name};
 use fadelab_kernel::spaces::described;
 use fadelab_kernel::store::{self, Entry};
+use fadelab_kernel::tunnel::Way;
 use fadelab_lab::{Failure, parameters};
 use fadelab_laws::abi::ECN_MODE_CLASSIC;
 use nix::unistd::User;
@@ -27,6 +28,10 @@ pub struct LoadArgs {
     /// Interfaces through which marked packets may leave, NAME or NETNS:NAME; nothing is marked elsewhere
     #[arg(long = "dev", value_name = "DEV", value_delimiter = ',')]
     pub devices: Vec<String>,
+    /// Hosts between which IPsec in transport mode encrypts, FROM-TO with their addresses: data that go this way are
+    /// marked too, and routers are to be told of it (`fadelab kernel router --tunnel FROM-TO --role id`); repeatable
+    #[arg(long = "tunnel", value_name = "FROM-TO")]
+    pub tunnels: Vec<Way>,
     /// Whose sockets carry feedback: a folder of a cgroup v2 [default: all]
     #[arg(long, value_name = "PATH")]
     pub cgroup: Option<PathBuf>,
@@ -92,6 +97,7 @@ pub fn loading(args: &LoadArgs) -> Result<Loading<'static>, Failure> {
     }
     let unit = unit(args)?;
     let loading = Loading::of(unit, &args.devices, args.cgroup.clone()).map_err(refused)?;
+    let loading = loading.sealed(&args.tunnels).map_err(refused)?;
     match &args.default {
         Some(netns) => loading.as_default(netns).map_err(refused),
         None => Ok(loading),

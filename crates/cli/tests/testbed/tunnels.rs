@@ -141,6 +141,39 @@ fn ends_may_be_unequal() {
 }
 
 #[test]
+fn hosts_mark_what_transport_mode_encrypts() {
+    // Goal: where ESP is between the hosts themselves, routers that are told of it mark the packets' own headers and
+    // senders hear of it: nothing is dropped, and hardly anything waits. Where nobody told them, the buffer is full.
+    if !possible("6.1") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let dropped = |law: &str, routers: &str| -> f64 {
+        let out = format!("{law}-{routers}");
+        let (law, routers) = (format!("flow.law={law}"), format!("tunnel.vpn.routers={routers}"));
+        let between_hosts = ["mode=transport", "from=left", "to=right"].map(|set| format!("tunnel.vpn.{set}"));
+        let sets = [&law, &routers].into_iter().chain(&between_hosts);
+        let sets: Vec<&str> = sets.flat_map(|set| ["--set", set.as_str()]).collect();
+        let output = ready_made(&scratch, &out, &sets);
+        assert!(output.status.success(), "{out}: {}", said(&output));
+        let of = |name: &str, what: &str| column(&scratch, &format!("{out}/csv/{name}.csv"), what);
+        let [entered, left] = ["entered_pkts", "left_pkts"].map(|what| of("tunnels", what).iter().sum::<f64>());
+        assert!(entered > 500.0 && left > 500.0, "{out}: {entered} entered, {left} left");
+        let used = of("runs", "utilisation").iter().copied().fold(0.0, f64::max);
+        assert!(used > 0.85, "{out}: {used} of the link is used");
+        of("runs", "dropped_full_pkts").iter().sum()
+    };
+    std::thread::scope(|scope| {
+        for law in ["dcp_ew", "vcp"] {
+            scope.spawn(move || {
+                assert!(dropped(law, "auto") < 1.0, "{law}");
+                assert!(dropped(law, "blind") >= 1.0, "{law}: nobody told its routers");
+            });
+        }
+    });
+}
+
+#[test]
 fn what_the_kernels_ipsec_lacks_is_refused() {
     // Goal: rules, memories and ends that no gateway in a kernel has are refused by their key before a guest boots,
     // with what is allowed.

@@ -19,6 +19,7 @@ use crate::device::{Device, Framing};
 use crate::object::{LoadError, load};
 use crate::recorder::Recorder;
 use crate::set;
+use crate::tunnel::{self, RoleFrom, Way};
 use crate::turn::{self, Turn};
 
 pub use crate::set::ALLOWED_MAX;
@@ -75,6 +76,20 @@ impl Sender {
         }
         loaded.register()?;
         Ok(loaded)
+    }
+
+    /// Has it mark data of its connections that IPsec in transport mode sends this way: they are encrypted where they
+    /// are marked, and the closed domain knows them by these addresses alone. A law of which nothing is in packets has
+    /// nothing to mark there either.
+    ///
+    /// # Errors
+    /// When the kernel has no room for it.
+    pub fn marks_sealed(&self, way: Way) -> Result<(), LoadError> {
+        if !tunnel::is_known_to(&self.object) {
+            return Ok(());
+        }
+        // The role is the receiving host's to find, in the packet's own header.
+        tunnel::tell(&self.object, way, 1, RoleFrom::Id)
     }
 
     /// The loaded programs and maps.

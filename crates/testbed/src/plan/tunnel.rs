@@ -1,9 +1,9 @@
 //! Tunnels of a plan: the kernel's IPsec between two nodes, and the law of its gateways.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use fadelab_laws::recorded::RecordedHead;
-use fadelab_run::tunnel::{Cipher, Family, RoleFrom};
+use fadelab_run::tunnel::{Cipher, Family, Mode, RoleFrom, outer_address};
 use serde::{Deserialize, Serialize};
 
 use super::address;
@@ -12,6 +12,7 @@ use super::address;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tunnel {
     pub name: String,
+    pub mode: Mode,
     /// The nodes at its ends.
     pub ends: [usize; 2],
     /// How its packets go from the first end to the second, and back: a node and one of its cables, in order. Empty
@@ -85,7 +86,19 @@ impl Tunnel {
         let is_in = |inside: &Inside| {
             (inside.flow, inside.is_back) == (flow, is_back) && (inside.first + 1..=inside.last).contains(&hop)
         };
-        self.inside.iter().any(is_in)
+        self.mode == Mode::Tunnel && self.inside.iter().any(is_in)
+    }
+
+    /// Source and destination outside of all that goes from an end to the other one: in transport mode they are the
+    /// hosts' own.
+    pub fn outside(&self, number: usize, from: usize) -> Vec<[IpAddr; 2]> {
+        match self.mode {
+            Mode::Tunnel => vec![[from, 1 - from].map(|end| outer_address(self.outer, number, end))],
+            Mode::Transport => {
+                let inside = self.inside.iter().filter(|inside| Self::direction(inside)[0] == from);
+                inside.map(|inside| inside.addresses().map(IpAddr::from)).collect()
+            }
+        }
     }
 
     /// Whether a node sends or receives what has a header of IPv6 outside.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::process::Command;
 
-use fadelab_run::tunnel::{Cipher, Family, KEY, SPI_STEP, TunnelRecord, UDP_PORT, outer_address, renewals, spi};
+use fadelab_run::tunnel::{Cipher, Family, KEY, Mode, SPI_STEP, TunnelRecord, UDP_PORT, renewals, spi};
 
 use super::build::batch;
 use super::spaces::Spaces;
@@ -137,23 +137,34 @@ fn add(text: &mut String, (number, tunnel): (usize, &Tunnel), end: usize, (from,
     } else {
         String::new()
     };
-    let [src, dst] = [from, to].map(|end| outer_address(tunnel.outer, number, end));
-    let _ = writeln!(
-        text,
-        "xfrm state add src {src} dst {dst} proto esp spi {:#x} mode tunnel {} \
-         replay-window {REPLAY_PKTS}{flags}{in_udp}",
-        spi(number, to, renewals),
-        cipher(tunnel)
-    );
+    let mode = mode(tunnel);
+    for [src, dst] in tunnel.outside(number, from) {
+        let _ = writeln!(
+            text,
+            "xfrm state add src {src} dst {dst} proto esp spi {:#x} mode {mode} {} \
+             replay-window {REPLAY_PKTS}{flags}{in_udp}",
+            spi(number, to, renewals),
+            cipher(tunnel)
+        );
+    }
 }
 
 fn delete(text: &mut String, (number, tunnel): (usize, &Tunnel), (from, to): (usize, usize), renewals: u32) {
-    let [src, dst] = [from, to].map(|end| outer_address(tunnel.outer, number, end));
-    let _ = writeln!(
-        text,
-        "xfrm state delete src {src} dst {dst} proto esp spi {:#x}",
-        spi(number, to, renewals)
-    );
+    for [src, dst] in tunnel.outside(number, from) {
+        let _ = writeln!(
+            text,
+            "xfrm state delete src {src} dst {dst} proto esp spi {:#x}",
+            spi(number, to, renewals)
+        );
+    }
+}
+
+/// As `ip` calls it.
+pub fn mode(tunnel: &Tunnel) -> &'static str {
+    match tunnel.mode {
+        Mode::Tunnel => "tunnel",
+        Mode::Transport => "transport",
+    }
 }
 
 fn cipher(tunnel: &Tunnel) -> String {

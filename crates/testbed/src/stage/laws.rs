@@ -34,7 +34,11 @@ pub fn senders(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<Sen
             .iter()
             .map(|&(node, cable)| device(plan, spaces, node, cable))
             .collect();
-        Sender::load(&bytes, &cgroup, &devices).map_err(failed(&object.name))
+        let sender = Sender::load(&bytes, &cgroup, &devices).map_err(failed(&object.name))?;
+        for way in tunnels::sealed(plan) {
+            sender.marks_sealed(way).map_err(failed(&object.name))?;
+        }
+        Ok(sender)
     };
     plan.senders.iter().map(load).collect()
 }

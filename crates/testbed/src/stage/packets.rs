@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use fadelab_run::packet_log::{Logged, PacketLog, Place};
-use fadelab_run::tunnel::Family;
+use fadelab_run::tunnel::{Family, Mode};
 use nix::time::ClockId;
 
 use super::build::side_of;
@@ -161,7 +161,8 @@ fn at_link(plan: &Plan, link: u32) -> Vec<(usize, usize, Hears)> {
 /// Addresses of what leaves tunnels at a node.
 fn decrypted(plan: &Plan, node: usize) -> Vec<[IpAddr; 2]> {
     let mut pairs = Vec::new();
-    for tunnel in &plan.tunnels {
+    // In transport mode no device sees the decrypted packet.
+    for tunnel in plan.tunnels.iter().filter(|tunnel| tunnel.mode == Mode::Tunnel) {
         for inside in &tunnel.inside {
             let [_, leaves] = Tunnel::direction(inside);
             if tunnel.ends[leaves] == node {

@@ -1,6 +1,7 @@
 //! What of a scenario's tunnels the kernel's IPsec has.
 
 use fadelab_kernel::gateway::object::wire_of;
+use fadelab_kernel::tunnel::WAYS_MAX;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
 use fadelab_run::tunnel::{EcnRule, Family, GatewaySpec, Memory, Mode, RoleFrom, TunnelSpec};
@@ -32,12 +33,9 @@ pub fn of(spec: &RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Transla
     let mut gateways = Vec::new();
     let mut tunnels = Vec::with_capacity(specs.len());
     for (number, tunnel) in specs.iter().enumerate() {
-        if tunnel.mode == Mode::Transport {
-            let why = "hosts of the testbed have no SAs of their own; set \"tunnel\", with a host in front of each end";
-            return Err(refused(&tunnel.name, "mode", why));
-        }
         let translated = Tunnel {
             name: tunnel.name.to_string(),
+            mode: tunnel.mode,
             ends: [tunnel.from as usize, tunnel.to as usize],
             ways: Default::default(),
             inside: Vec::new(),
@@ -55,7 +53,10 @@ pub fn of(spec: &RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Transla
     }
     route(spec, &mut tunnels, hop)?;
     for (number, tunnel) in tunnels.iter().enumerate() {
-        check_ends(spec, &tunnels, number, tunnel)?;
+        match tunnel.mode {
+            Mode::Tunnel => check_ends(spec, &tunnels, number, tunnel)?,
+            Mode::Transport => check_pairs(tunnel)?,
+        }
     }
     Ok((tunnels, gateways))
 }
@@ -158,8 +159,20 @@ fn route(spec: &RunSpec, tunnels: &mut [Tunnel], hop: impl Fn(u32) -> (usize, us
             for crossing in spec.network.crossings(route).unwrap_or_default() {
                 let tunnel = &mut tunnels[crossing.tunnel];
                 let links = &route[crossing.first..=crossing.last];
+                let inside = Inside {
+                    flow: number,
+                    is_back,
+                    is_backward: crossing.is_backward,
+                    first: crossing.first,
+                    last: crossing.last,
+                };
                 let way: Vec<(usize, usize)> = links.iter().map(|&link| hop(link)).collect();
                 let known = &mut tunnel.ways[usize::from(crossing.is_backward)];
+                if tunnel.mode == Mode::Transport {
+                    known.extend(way);
+                    tunnel.inside.push(inside);
+                    continue;
+                }
                 if !known.is_empty() && *known != way {
                     let why = format!(
                         "{} takes another way through it; its outer header has one route",
@@ -175,17 +188,24 @@ fn route(spec: &RunSpec, tunnels: &mut [Tunnel], hop: impl Fn(u32) -> (usize, us
                     );
                     return Err(none(&format!("tunnel.{}", tunnel.name), why));
                 }
-                tunnel.inside.push(Inside {
-                    flow: number,
-                    is_back,
-                    is_backward: crossing.is_backward,
-                    first: crossing.first,
-                    last: crossing.last,
-                });
+                tunnel.inside.push(inside);
             }
         }
     }
     Ok(())
+}
+
+/// Programs know packets of transport mode by the addresses of their flow, each way.
+fn check_pairs(tunnel: &Tunnel) -> Result<(), Error> {
+    if tunnel.inside.len() <= WAYS_MAX {
+        return Ok(());
+    }
+    let why = format!(
+        "{} flows go through it, whose hosts have addresses of their own; in transport mode allowed are {}",
+        tunnel.inside.len() / 2,
+        WAYS_MAX / 2
+    );
+    Err(refused(&tunnel.name, "mode", why))
 }
 
 /// A gateway's programs take a device for plain or for cipher.
@@ -198,7 +218,7 @@ fn check_ends(spec: &RunSpec, tunnels: &[Tunnel], number: usize, tunnel: &Tunnel
             let why = format!("at {node} it leaves by one link and comes by another; a gateway has one cipher device");
             return Err(none(&format!("tunnel.{}", tunnel.name), why));
         }
-        let here = |other: &&Tunnel| other.ends.contains(&tunnel.ends[end]);
+        let here = |other: &&Tunnel| other.mode == Mode::Tunnel && other.ends.contains(&tunnel.ends[end]);
         for other in tunnels[..number].iter().filter(here) {
             let other_end = usize::from(other.ends[1] == tunnel.ends[end]);
             if other.cable(other_end) != tunnel.cable(end) || other.gateways[other_end] != tunnel.gateways[end] {

@@ -33,6 +33,8 @@ pub struct Loaded {
     #[serde(default)]
     pub devices: Vec<String>,
     #[serde(default)]
+    pub tunnels: Vec<Way>,
+    #[serde(default)]
     pub name: Option<String>,
     #[serde(default)]
     pub cgroup: Option<PathBuf>,
@@ -157,6 +159,7 @@ impl Loaded {
         LoadArgs {
             law: self.law.clone(),
             devices: self.devices.clone(),
+            tunnels: self.tunnels.clone(),
             cgroup: self.cgroup.clone(),
             name: self.name.clone(),
             default: match &self.default {
