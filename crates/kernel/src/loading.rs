@@ -139,7 +139,6 @@ impl LoadingError {
 pub struct Loading<'a> {
     unit: Unit<'a>,
     devices: Vec<Device>,
-    sealed: Vec<Way>,
     entry: Entry,
 }
 
@@ -188,7 +187,6 @@ impl<'a> Loading<'a> {
         Ok(Self {
             unit,
             devices: looked,
-            sealed: Vec::new(),
             entry,
         })
     }
@@ -210,8 +208,7 @@ impl<'a> Loading<'a> {
         if ways.len() > WAYS_MAX {
             return Err(LoadingError::TooManySealed { given: ways.len() });
         }
-        self.entry.sealed = ways.iter().map(Way::to_string).collect();
-        self.sealed = ways.to_vec();
+        self.entry.sealed = ways.to_vec();
         Ok(self)
     }
 
@@ -295,7 +292,7 @@ impl<'a> Loading<'a> {
             }
         }
         let sender = Sender::load(object, &self.entry.cgroup, &self.devices)?;
-        for &way in &self.sealed {
+        for &way in &self.entry.sealed {
             sender.marks_sealed(way)?;
         }
         self.check_memory(sender.socket_bytes())?;

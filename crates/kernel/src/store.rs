@@ -21,6 +21,7 @@ use crate::object::LoadError;
 use crate::process::{self, Owner};
 use crate::segments::Segments;
 use crate::sender::{LiveFlow, Sender, flows, flows_n};
+use crate::tunnel::Way;
 use crate::turn::{self, Turn};
 
 /// What is known of a loaded law.
@@ -36,9 +37,9 @@ pub struct Entry {
     pub cgroup: PathBuf,
     /// Where packets are marked, as `NAME` or `NETNS:NAME`.
     pub devices: Vec<String>,
-    /// Hosts between which IPsec in transport mode has encrypted what is marked, `FROM-TO`.
+    /// Hosts between which IPsec in transport mode has encrypted what is marked.
     #[serde(default)]
-    pub sealed: Vec<String>,
+    pub sealed: Vec<Way>,
     /// Who loaded it.
     pub owner: Owner,
     /// Filters to remove, before Linux 6.6.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 use libbpf_rs::{MapCore, MapFlags, Object};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::object::LoadError;
 
@@ -28,8 +28,8 @@ pub enum RoleFrom {
 }
 
 /// The outer addresses of one direction of a tunnel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Way {
     pub from: IpAddr,
     pub to: IpAddr,
@@ -49,6 +49,12 @@ impl Way {
 impl std::fmt::Display for Way {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{}", self.from, self.to)
+    }
+}
+
+impl From<Way> for String {
+    fn from(way: Way) -> Self {
+        way.to_string()
     }
 }
 

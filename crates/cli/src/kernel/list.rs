@@ -300,7 +300,8 @@ fn devices(entry: &Entry) -> String {
     let by = if here.is_empty() { "no device" } else { &here.join(", ") };
     let _ = writeln!(text, "  {what} by {by}");
     if !entry.sealed.is_empty() {
-        let _ = writeln!(text, "  also in ESP in transport mode, {}", entry.sealed.join(", "));
+        let ways: Vec<String> = entry.sealed.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "  also in ESP in transport mode, {}", ways.join(", "));
     }
     if !lost.is_empty() {
         let lost = lost.join(", ");

@@ -41,7 +41,7 @@ const CUBIC_SHARE: f64 = 0.9;
 /// A run of so long decides that by its figure. Runs of one to eight minutes had 0.85 to 2.0, for forged grants let XCP
 /// double its windows until it loses, and an hour 1.2 to 1.4: a shorter run fails where it is below beyond chance.
 const DECIDED: Duration = Duration::from_secs(3600);
-/// So many times as long a run goes on where it has told neither.
+/// So many times as long a run goes on where it has not told that.
 const LONGER: u32 = 4;
 /// Blows that are one sample: what one of them leaves, a window or a long timeout, lasts over a few.
 const TOGETHER: usize = 5;

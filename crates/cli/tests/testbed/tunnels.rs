@@ -143,7 +143,7 @@ fn ends_may_be_unequal() {
 #[test]
 fn hosts_mark_what_transport_mode_encrypts() {
     // Goal: where ESP is between the hosts themselves, routers that are told of it mark the packets' own headers and
-    // senders hear of it: nothing is dropped, and hardly anything waits. Where nobody told them, the buffer is full.
+    // senders hear of it: nothing is dropped. Where nobody told them, the buffer overflows.
     if !possible("6.1") {
         return;
     }
