@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 use std::sync::Once;
+use std::thread::sleep;
+use std::time::Duration;
 
 use libbpf_rs::{ErrorKind, ObjectBuilder, OpenObject, PrintLevel, ProgramInput, ProgramMut};
 use thiserror::Error;
@@ -22,6 +24,16 @@ pub enum LoadError {
         program: String,
         /// The end of its log, where the reason stands.
         lines: String,
+    },
+    /// The verifier was interrupted in each attempt before it came to an end.
+    #[error(
+        "the kernel's verifier was interrupted in each of {ATTEMPTS_MAX} attempts to load {program}: signals reach \
+         this process, or it is frozen and thawed (as a container that is paused), more often than a program can be \
+         verified; load it when that is over"
+    )]
+    Interrupted {
+        /// Name of the program.
+        program: String,
     },
     /// Anything else.
     #[error("{what}: {why}")]
@@ -94,13 +106,34 @@ fn hear(_: PrintLevel, text: String) {
     });
 }
 
+/// How often a load is tried whose verification is interrupted each time.
+const ATTEMPTS_MAX: u32 = 100;
+/// Between two of these attempts. They are counted, not timed: a process that is frozen for an hour goes on behind it.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Opens an object, lets `prepare` change what is not loaded yet, and loads it.
+///
+/// The kernel breaks a verification off (`EAGAIN`) where a signal is pending, or where the process shall freeze, which
+/// says nothing about the program. libbpf tries five times without a pause, which a burst of signals outlasts.
 ///
 /// # Errors
 /// What the kernel says; of a verifier's log the lines with the reason.
 pub fn load(
     bytes: &[u8],
-    prepare: impl FnOnce(&mut OpenObject) -> Result<(), LoadError>,
+    mut prepare: impl FnMut(&mut OpenObject) -> Result<(), LoadError>,
+) -> Result<libbpf_rs::Object, LoadError> {
+    for _ in 1..ATTEMPTS_MAX {
+        match attempt(bytes, &mut prepare) {
+            Err(LoadError::Interrupted { .. }) => sleep(PAUSE),
+            done => return done,
+        }
+    }
+    attempt(bytes, &mut prepare)
+}
+
+fn attempt(
+    bytes: &[u8],
+    prepare: &mut impl FnMut(&mut OpenObject) -> Result<(), LoadError>,
 ) -> Result<libbpf_rs::Object, LoadError> {
     static HEARS: Once = Once::new();
     HEARS.call_once(|| {
@@ -122,17 +155,26 @@ fn open(bytes: &[u8]) -> Result<OpenObject, LoadError> {
 
 fn explain(error: &libbpf_rs::Error) -> LoadError {
     let said = SAID.with_borrow(Clone::clone).unwrap_or_default();
+    if error.kind() == ErrorKind::WouldBlock {
+        let program = program(&said).unwrap_or("a program").to_owned();
+        return LoadError::Interrupted { program };
+    }
     match refusal(&said) {
         Some((program, lines)) => LoadError::Refused { program, lines },
         None => LoadError::of("the programs cannot be loaded", error),
     }
 }
 
+/// The program that libbpf spoke of last.
+fn program(said: &str) -> Option<&str> {
+    said.rsplit_once("prog '")?.1.split('\'').next()
+}
+
 /// The program whose log is there, and the end of the log: the instruction and what is wrong with it.
 fn refusal(said: &str) -> Option<(String, String)> {
     let (before, log) = said.split_once("-- BEGIN PROG LOAD LOG --\n")?;
     let (log, _) = log.split_once("-- END PROG LOAD LOG --").unwrap_or((log, ""));
-    let program = before.rsplit_once("prog '")?.1.split('\'').next()?.to_owned();
+    let program = program(before)?.to_owned();
     let is_reason = |line: &&str| !line.starts_with("processed ") && !line.trim().is_empty();
     let lines: Vec<&str> = log.lines().filter(is_reason).collect();
     if lines.is_empty() {

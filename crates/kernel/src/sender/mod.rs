@@ -53,8 +53,11 @@ impl Sender {
         let for_everybody = set::is_for_everybody(object);
         // Of two that are loaded at the same time the second finds what the first shares. Where something is shared
         // already nobody need wait while the kernel checks the programs.
-        let mut turn = Some(Turn::take().map_err(|error| LoadError::system(turn::FOLDER, &error))?);
+        let mut turn = None;
         let object = load(object, |object| {
+            if turn.is_none() {
+                turn = Some(Turn::take().map_err(|error| LoadError::system(turn::FOLDER, &error))?);
+            }
             if prepare(object, Version::running())? {
                 turn = None;
             }
