@@ -437,9 +437,17 @@ fn take_answers(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
 }
 
 fn take_tunnels(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
-    let numbers = ["entered_pkts", "left_pkts", "dropped_pkts"].map(|column| rows.numbers(column));
-    let [entered_pkts, left_pkts, dropped_pkts] = numbers;
-    let (entered_pkts, left_pkts, dropped_pkts) = (entered_pkts?, left_pkts?, dropped_pkts?);
+    let columns = [
+        "entered_pkts",
+        "left_pkts",
+        "dropped_pkts",
+        "no_sa_entering_pkts",
+        "no_sa_leaving_pkts",
+    ];
+    let numbers: Vec<_> = columns
+        .into_iter()
+        .map(|column| rows.numbers(column))
+        .collect::<Result<_, _>>()?;
     let name = rows.texts("tunnel")?;
     // A record has them by their names, in the order of the rows.
     walk(
@@ -448,11 +456,14 @@ fn take_tunnels(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
         "tunnel",
         |_, _| Some(0),
         |run, _, row| {
+            let count = |column: usize| numbers[column][row] as u64;
             run.record.tunnels.push(TunnelRecord {
                 name: name[row].to_owned(),
-                entered_pkts: entered_pkts[row] as u64,
-                left_pkts: left_pkts[row] as u64,
-                dropped_pkts: dropped_pkts[row] as u64,
+                entered_pkts: count(0),
+                left_pkts: count(1),
+                dropped_pkts: count(2),
+                no_sa_entering_pkts: count(3),
+                no_sa_leaving_pkts: count(4),
             });
         },
     )

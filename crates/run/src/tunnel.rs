@@ -24,8 +24,8 @@ pub struct TunnelSpec {
     /// Whether ESP is in UDP, as through a NAT (RFC 3948).
     pub in_udp: bool,
     pub cipher: Cipher,
-    /// How long each of its associations lasts, after which new ones take their place; `None`: for ever.
-    pub rekey_ns: Option<u64>,
+    /// When new associations take the place of those before; `None`: never.
+    pub rekey: Option<Rekey>,
     /// What becomes of the ECN field at `from` and at `to`: each end knows its own rule alone.
     pub ecn: [EcnRule; 2],
     /// Of the outer header; zero under IPv6, which has none.
@@ -70,9 +70,26 @@ pub fn spi(tunnel: usize, to: usize, renewals: u32) -> u32 {
     (0x1000 + 2 * tunnel as u32 + to as u32).wrapping_add(renewals.wrapping_mul(SPI_STEP))
 }
 
-/// How often associations that last so long were renewed by then.
-pub fn renewals(rekey_ns: Option<u64>, now_ns: u64) -> u32 {
-    rekey_ns.map_or(0, |rekey_ns| (now_ns / rekey_ns) as u32)
+/// How associations of a tunnel follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rekey {
+    /// How long each lasts.
+    pub lasts_ns: u64,
+    /// How long there is none then, since its successor is late. 0: the successor is there in time, and what is under
+    /// way still comes in.
+    pub gap_ns: u64,
+}
+
+impl Rekey {
+    /// How often they were renewed by then.
+    pub fn renewals(self, now_ns: u64) -> u32 {
+        (now_ns / (self.lasts_ns + self.gap_ns)) as u32
+    }
+
+    /// Whether there is none then.
+    pub fn is_gap(self, now_ns: u64) -> bool {
+        now_ns % (self.lasts_ns + self.gap_ns) >= self.lasts_ns
+    }
 }
 
 /// What of a packet ESP encrypts (RFC 4301 section 4.1).
@@ -143,6 +160,9 @@ pub struct TunnelRecord {
     pub left_pkts: u64,
     /// Packets that the rule for the ECN field dropped where they would have left.
     pub dropped_pkts: u64,
+    /// Packets that found no association where they would have entered, and where they would have left.
+    pub no_sa_entering_pkts: u64,
+    pub no_sa_leaving_pkts: u64,
 }
 
 const IPV4_BYTES: u32 = 20;

@@ -4,7 +4,9 @@ use fadelab_laws::{Gateway, Params, Router, abi};
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::{NetworkSpec, NodeId};
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Cipher, EcnRule, Family, GatewaySpec, IP_BYTES_MAX, Memory, Mode, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{
+    Cipher, EcnRule, Family, GatewaySpec, IP_BYTES_MAX, Memory, Mode, Rekey, RoleFrom, TunnelSpec,
+};
 
 use crate::error::{Refusal, one_of};
 use crate::key::{Absent::Is, Declared, keys};
@@ -75,6 +77,13 @@ keys! {
         Is("false"),
         "how long security associations last, at least 2 s: then new ones are there, of another index (SPI) and with \
          sequence numbers that begin again; packets of those before still come in as long again",
+    );
+    REKEY_GAP: Duration = Declared::new(
+        "rekey_gap",
+        Is("\"0 s\""),
+        "with `rekey`, how long there is no association between one that has expired and the next, as where whoever \
+         negotiates them is late: packets that would enter or leave then, or were sealed under one that is no more, \
+         are dropped",
     );
     CIPHER: Cipher = Declared::new(
         "cipher",
@@ -173,7 +182,7 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
         mode: reader.take(table, &MODE)?,
         outer: Family::Ipv4,
         in_udp: false,
-        rekey_ns: rekey_ns(reader, table)?,
+        rekey: rekey(reader, table)?,
         cipher: reader.take(table, &CIPHER)?,
         told_wire: told_wire(reader, table, auto)?,
         // As it is in transport mode: the header is the packet's own.
@@ -210,17 +219,18 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
 }
 
 /// Linux takes the newer one of two associations by the second in which it came.
-fn rekey_ns(reader: &mut Reader<'_>, table: &str) -> Result<Option<u64>, Refusal> {
+fn rekey(reader: &mut Reader<'_>, table: &str) -> Result<Option<Rekey>, Refusal> {
     const NS_MIN: u64 = 2_000_000_000;
-    let Switch(rekey) = reader.take(table, &REKEY)?;
-    match rekey.map(|Duration(ns)| ns) {
-        Some(ns) if ns < NS_MIN => {
-            let why = "associations last 2 s at least, for Linux tells which one is newer by whole seconds: allowed is \
-                       2 s and longer, or false";
-            Err(reader.refuse(&REKEY.key.path(table), why))
-        }
-        rekey => Ok(rekey),
+    let Switch(Some(Duration(lasts_ns))) = reader.take(table, &REKEY)? else {
+        return Ok(None);
+    };
+    if lasts_ns < NS_MIN {
+        let why = "associations last 2 s at least, for Linux tells which one is newer by whole seconds: allowed is 2 s \
+                   and longer, or false";
+        return Err(reader.refuse(&REKEY.key.path(table), why));
     }
+    let Duration(gap_ns) = reader.take(table, &REKEY_GAP)?;
+    Ok(Some(Rekey { lasts_ns, gap_ns }))
 }
 
 /// In transport mode there is one IP header, and no gateway.

@@ -26,7 +26,7 @@ fn assert_golden(path: &str, text: &str) {
 }
 
 /// Scenarios that together read every key.
-const ALL: [&str; 14] = [
+const ALL: [&str; 15] = [
     "versus = {laws = ['reno']}",
     "channel = {snr = '30 dB', code = {data = 0.9, ack = 0.5}}",
     "channel = {model = 'packet-scale', good = '4 s', bad = '1 s', bit_error_good = 0.0, bit_error_bad = 1e-5}",
@@ -44,6 +44,8 @@ const ALL: [&str; 14] = [
      flow = {from = 'a', to = 'b'}",
     "topology.nodes = ['a', 'b']\nlink.n = {from = 'a', to = 'b', rate = '1 Mbit/s', delay = '1 ms'}\n\
      tunnel.n = {from = 'a', to = 'b'}\nflow = {from = 'a', to = 'b'}",
+    "topology.nodes = ['a', 'b']\nlink.n = {from = 'a', to = 'b', rate = '1 Mbit/s', delay = '1 ms'}\n\
+     tunnel.n = {from = 'a', to = 'b', rekey = '1 h'}\nflow = {from = 'a', to = 'b'}",
     "topology.nodes = ['a', 'b']\nlink.n = {from = 'a', to = 'b', rate = '1 Mbit/s', delay = '1 ms'}\n\
      tunnel.n = {from = 'a', to = 'b', law = 'vcp', params = {confirm = false}, \
      params_to = {confirm = true}}\nflow = {from = 'a', to = 'b'}",

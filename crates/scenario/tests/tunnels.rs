@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Cipher, EcnRule, Memory, Mode, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{Cipher, EcnRule, Memory, Mode, Rekey, RoleFrom, TunnelSpec};
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, Refusal, parse};
 
@@ -152,7 +152,8 @@ fn every_key_of_a_tunnel_is_read() {
     // Goal: each key and word reaches the run, parameters of the law too, and the resolved scenario reads back as the
     // same.
     let text = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\ncipher = 'null'\necn = 'rfc6040'\nip_id = 'zero'\n\
-                role = 'written'\nudp = true\nrekey = '3 s'\nrouters = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\n\
+                role = 'written'\nudp = true\nrekey = '3 s'\nrekey_gap = '250 ms'\n\
+                routers = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\n\
                 ecn_to = 'none'\nlaw_to = 'dcp_ew'\nparams_to = {code = 'nine'}\n[tunnel.wan.params]\nconfirm = false";
     let plan = plan(text);
     let wan = &plan.runs[0].spec.network.tunnels[0];
@@ -164,7 +165,11 @@ fn every_key_of_a_tunnel_is_read() {
         (wan.role, wan.memory, wan.told_wire, wan.in_udp),
         (RoleFrom::Written, Memory::Flow, Some(1), true)
     );
-    assert_eq!(wan.rekey_ns, Some(3_000_000_000));
+    let rekey = Rekey {
+        lasts_ns: 3_000_000_000,
+        gap_ns: 250_000_000,
+    };
+    assert_eq!(wan.rekey, Some(rekey));
     let [gateway, other] = [0, 1].map(|end: usize| wan.gateways[end].as_ref().expect("a law"));
     assert_eq!((gateway.law.name(), gateway.params.values()), ("vcp", &[0][..]));
     assert_eq!((other.law.name(), other.params.values()[0]), ("dcp_ew", 1));

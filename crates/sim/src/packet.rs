@@ -152,9 +152,11 @@ impl Slab {
         is_tunnelled(&self.get(id).header).then(|| &self.hidden[id as usize])
     }
 
-    /// A packet leaves its tunnel with the header that it entered with. Returns the one that it had in the tunnel.
-    pub fn bare(&mut self, id: PacketId) -> Header {
-        std::mem::replace(&mut self.packets[id as usize].header, self.hidden[id as usize].header)
+    /// A packet leaves its tunnel with the header that it entered with. Returns the one that it had in the tunnel, and
+    /// what ESP's said.
+    pub fn bare(&mut self, id: PacketId) -> (Header, EspNumber) {
+        let Hidden { header, esp, .. } = self.hidden[id as usize];
+        (std::mem::replace(&mut self.packets[id as usize].header, header), esp)
     }
 
     /// Whether a packet carries data, in a tunnel or not.

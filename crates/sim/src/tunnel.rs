@@ -9,7 +9,7 @@ use fadelab_phy::random::{Stream, name_hash};
 use fadelab_run::network::NetworkSpec;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Mode, RoleFrom, TunnelRecord, TunnelSpec, renewals};
+use fadelab_run::tunnel::{Mode, Rekey, RoleFrom, TunnelRecord, TunnelSpec};
 
 use gateway::Gateways;
 
@@ -65,6 +65,8 @@ struct Counted {
     entered: u64,
     left: u64,
     dropped: u64,
+    no_sa_entering: u64,
+    no_sa_leaving: u64,
 }
 
 /// A packet at the end of a tunnel.
@@ -93,22 +95,22 @@ impl Tunnels {
         }
     }
 
-    /// The header with which a packet enters, and what ESP's says.
+    /// The header with which a packet enters, and what ESP's says. `None`: there is no association, and it is dropped.
     pub fn enter(
         &mut self,
         passing: &Passing,
         inner: &Header,
         feedback: Option<&FeedbackBytes>,
-    ) -> (Header, EspNumber) {
+    ) -> Option<(Header, EspNumber)> {
         self.tunnels[passing.way as usize / 2].enter(passing, inner, feedback)
     }
 
-    /// Gives the header `inner` of a packet what `outer` brought. Returns whether the packet leaves; else it is
-    /// dropped.
+    /// Gives the header `inner` of a packet what `outer` brought, with what ESP's says. Returns whether the packet
+    /// leaves; else it is dropped.
     pub fn leave(
         &mut self,
         passing: &Passing,
-        outer: &Header,
+        outer: (&Header, EspNumber),
         inner: &mut Header,
         feedback: Option<&mut FeedbackBytes>,
     ) -> bool {
@@ -147,11 +149,21 @@ impl Tunnel {
         }
     }
 
-    fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> (Header, EspNumber) {
+    fn enter(
+        &mut self,
+        passing: &Passing,
+        inner: &Header,
+        feedback: Option<&FeedbackBytes>,
+    ) -> Option<(Header, EspNumber)> {
         let (spec, end) = (&self.spec, passing.enters_at());
+        if spec.rekey.is_some_and(|rekey| rekey.is_gap(passing.now_ns)) {
+            self.counted.no_sa_entering += 1;
+            return None;
+        }
         let way = &mut self.ways[end];
         self.counted.entered += 1;
-        way.number = way.number.next(renewals(spec.rekey_ns, passing.now_ns));
+        let renewals = spec.rekey.map_or(0, |rekey| rekey.renewals(passing.now_ns));
+        way.number = way.number.next(renewals);
         let mut ip_id = match spec.mode {
             Mode::Tunnel => way.next_id(spec.ip_id),
             Mode::Transport => inner.ip_id,
@@ -174,16 +186,20 @@ impl Tunnel {
             ..Header::default()
         };
         self.gateways.encapsulate(passing, inner, feedback, &mut outer);
-        (outer, way.number)
+        Some((outer, way.number))
     }
 
     fn leave(
         &mut self,
         passing: &Passing,
-        outer: &Header,
+        (outer, number): (&Header, EspNumber),
         inner: &mut Header,
         feedback: Option<&mut FeedbackBytes>,
     ) -> bool {
+        if !number.is_taken(self.spec.rekey, passing.now_ns) {
+            self.counted.no_sa_leaving += 1;
+            return false;
+        }
         let entered_ecn = inner.ecn;
         let Some(ecn) = self.spec.inner_ecn(passing.leaves_at(), entered_ecn, outer.outer_ecn) else {
             self.counted.dropped += 1;
@@ -208,6 +224,8 @@ impl Tunnel {
             entered_pkts: counted.entered - before.entered,
             left_pkts: counted.left - before.left,
             dropped_pkts: counted.dropped - before.dropped,
+            no_sa_entering_pkts: counted.no_sa_entering - before.no_sa_entering,
+            no_sa_leaving_pkts: counted.no_sa_leaving - before.no_sa_leaving,
         }
     }
 }
@@ -220,6 +238,15 @@ impl EspNumber {
             renewals,
             sequence: before.wrapping_add(1),
         }
+    }
+
+    /// Whether the end at which it leaves has its association then. Where a successor is there in time the one before
+    /// stays for what is under way; one that has expired is gone at both ends.
+    fn is_taken(self, rekey: Option<Rekey>, now_ns: u64) -> bool {
+        let Some(rekey) = rekey.filter(|rekey| rekey.gap_ns > 0) else {
+            return true;
+        };
+        !rekey.is_gap(now_ns) && self.renewals == rekey.renewals(now_ns)
     }
 }
 

@@ -16,7 +16,7 @@ use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
 use fadelab_run::transport::{Recovery, Transport};
-use fadelab_run::tunnel::{Cipher, EcnRule, Family, GatewaySpec, Memory, Mode, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{Cipher, EcnRule, Family, GatewaySpec, Memory, Mode, Rekey, RoleFrom, TunnelSpec};
 
 /// The same network in which each link goes step by step, with an event for whatever happens on it.
 fn step_by_step(spec: &RunSpec) -> RunSpec {
@@ -255,7 +255,10 @@ fn random_tunnel(from: u32, to: u32, law: &str, one_of: &mut impl FnMut(&[u64]) 
         mode: Mode::Tunnel,
         outer: Family::Ipv4,
         in_udp: false,
-        rekey_ns: [None, Some(700_000_000)][one_of(&[0, 1]) as usize],
+        rekey: [None, Some(0), Some(90 * MS)][one_of(&[0, 1, 2]) as usize].map(|gap_ns| Rekey {
+            lasts_ns: 700 * MS,
+            gap_ns,
+        }),
         cipher: [Cipher::AesGcm, Cipher::Null][one_of(&[0, 1]) as usize],
         ecn: [0, 1]
             .map(|_| [EcnRule::Linux, EcnRule::Rfc6040, EcnRule::NoEcn, EcnRule::None][one_of(&[0, 1, 2, 3]) as usize]),

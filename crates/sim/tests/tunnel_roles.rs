@@ -6,7 +6,7 @@ use common::onlooker::{field, shown_at};
 use common::row::{both, module, row, transfers, tunnel};
 use fadelab_laws::guard::CallRecord;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Memory, RoleFrom};
+use fadelab_run::tunnel::{Memory, Rekey, RoleFrom};
 
 #[test]
 fn what_the_role_of_a_packet_is_can_be_chosen() {
@@ -54,7 +54,10 @@ fn numbers_begin_again_when_associations_are_renewed() {
     // Goal: the role by ESP's sequence number alternates under each association and begins with 1 under the next, so
     // that where an odd number of packets went before two in a row have the same; the outer ID goes on.
     let mut through = tunnel(1, 2);
-    through.rekey_ns = Some(30_000_000);
+    through.rekey = Some(Rekey {
+        lasts_ns: 30_000_000,
+        gap_ns: 0,
+    });
     let calls = shown_at(transfers(row(vec![through], "reno", 1), 400), 2);
     let renewals = |call: &CallRecord| call.time_ns / 30_000_000;
     let mut in_a_row = 0;

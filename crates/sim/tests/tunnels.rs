@@ -11,7 +11,7 @@ use fadelab_run::app::{App, Span};
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, Memory, Mode, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, Memory, Mode, Rekey, RoleFrom, TunnelSpec};
 
 #[test]
 fn links_in_a_tunnel_carry_its_headers_to_the_byte() {
@@ -162,6 +162,41 @@ fn a_rule_drops_what_it_cannot_carry_and_counts_it() {
         assert!(
             into.sent_pkts >= out_of.arrived_pkts + tunnel.dropped_pkts,
             "all of them ACKs"
+        );
+    }
+}
+
+#[test]
+fn what_finds_no_association_is_dropped_and_counted() {
+    // Goal: where associations expire before others are there, what would enter meanwhile is dropped, and so is what
+    // was sealed under the one that is gone and leaves in the gap or behind it; all of it is counted. Without a gap
+    // nothing is: the one before stays for what is under way.
+    for gap_ns in [0, MS, 200 * MS] {
+        let mut through = tunnel(1, 2);
+        through.rekey = Some(Rekey { lasts_ns: S, gap_ns });
+        let mut spec = row(vec![through], "reno", 2);
+        spec.record_interval_ns = Some(S + gap_ns);
+        let record = record_of(&spec);
+        let tunnel = &record.tunnels[0];
+        let none = [tunnel.no_sa_entering_pkts, tunnel.no_sa_leaving_pkts];
+        assert_eq!(none.map(|pkts| pkts > 0), [gap_ns > 0; 2], "{gap_ns}: {tunnel:?}");
+        let [into, out_of] = [[2, 3], [4, 1]].map(|links| links.map(|link: usize| &record.links_end[link]));
+        let arrived: u64 = into.iter().map(|link| link.arrived_pkts).sum();
+        assert_eq!(tunnel.entered_pkts, arrived, "what entered came to the links inside");
+        let (sent, behind): (u64, u64) = (
+            into.iter().map(|link| link.sent_pkts).sum(),
+            out_of.iter().map(|link| link.arrived_pkts).sum(),
+        );
+        let gone = tunnel.left_pkts + tunnel.no_sa_leaving_pkts;
+        assert!(
+            sent - gone <= 20 && tunnel.left_pkts == behind,
+            "{gap_ns}: {tunnel:?}, {sent} sent"
+        );
+        // A gap that is shorter than the way inside takes what is under way all the same.
+        assert!(gap_ns != MS || tunnel.no_sa_leaving_pkts > 100, "{tunnel:?}");
+        assert!(
+            record.flows_end.iter().all(|flow| flow.delivered_bytes > 300_000),
+            "they go on"
         );
     }
 }

@@ -358,7 +358,12 @@ const DROPS: &[Relation] = &[
 /// What went through tunnels. What was in one when the measured interval began leaves in it.
 const TUNNELS: &[Relation] = &[
     ("what leaves a tunnel entered it", |at| {
-        at.spec.warmup_ns > 0 || at.get("left_pkts") + at.get("dropped_pkts") <= at.get("entered_pkts")
+        let gone = ["left_pkts", "dropped_pkts", "no_sa_leaving_pkts"].map(|column| at.get(column));
+        at.spec.warmup_ns > 0 || gone.iter().sum::<u64>() <= at.get("entered_pkts")
+    }),
+    ("there is an association but in gaps", |at| {
+        let none = ["no_sa_entering_pkts", "no_sa_leaving_pkts"].map(|column| at.get(column));
+        none == [0, 0] || at.tunnel().rekey.is_some_and(|rekey| rekey.gap_ns > 0)
     }),
     ("only the rule of RFC 6040 drops", |at| {
         at.get("dropped_pkts") == 0 || at.tunnel().ecn.contains(&EcnRule::Rfc6040)

@@ -53,6 +53,9 @@ fn keys(draw: &mut Draw, text: &mut Text) {
     }
     if draw.one_in(4) {
         text.text("rekey", draw.pick(&["2 s", "3500 ms"]));
+        if draw.one_in(3) {
+            text.text("rekey_gap", draw.pick(&["1 ms", "400 ms", "3 s"]));
+        }
     }
     // IPv6 has no ID, nor a role from one.
     for (key, values) in [

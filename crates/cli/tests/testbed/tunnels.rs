@@ -213,27 +213,38 @@ fn what_the_kernels_ipsec_lacks_is_refused() {
 #[test]
 fn associations_are_renewed_while_a_run_goes_on() {
     // Goal: with new associations every 2 s, and those before the last ones deleted, hosts get through the tunnel what
-    // they get without, nothing times out, and what entered and left is counted over all of them.
+    // they get without, nothing times out, and what entered and left is counted over all of them. Where they expire
+    // before others are there packets are dropped at both ends, which is counted, flows time out and go on.
     if !possible("6.1") {
         return;
     }
     let scratch = Scratch::new();
-    let totals = |out: &str, rekey: &str| -> [f64; 4] {
-        let rekey = format!("tunnel.vpn.rekey={rekey}");
-        let output = ready_made(&scratch, out, &["--set", &rekey, "--set", "run.duration=13 s"]);
+    let totals = |out: &str, rekey: &str, gap: &str| -> [f64; 6] {
+        let [rekey, gap] = [("rekey", rekey), ("rekey_gap", gap)].map(|(key, to)| format!("tunnel.vpn.{key}={to}"));
+        let output = ready_made(
+            &scratch,
+            out,
+            &["--set", &rekey, "--set", &gap, "--set", "run.duration=13 s"],
+        );
         assert!(output.status.success(), "{out}: {}", said(&output));
         [
             ("tunnels", "entered_pkts"),
             ("tunnels", "left_pkts"),
             ("flow_totals", "delivered_bytes"),
             ("flow_totals", "timeouts"),
+            ("tunnels", "no_sa_entering_pkts"),
+            ("tunnels", "no_sa_leaving_pkts"),
         ]
         .map(|(name, of)| column(&scratch, &format!("{out}/csv/{name}.csv"), of).iter().sum())
     };
-    let [once, often] = std::thread::scope(|scope| {
-        [("once", "false"), ("often", "2 s")]
-            .map(|(out, rekey)| scope.spawn(move || totals(out, rekey)))
-            .map(|run| run.join().expect("its own assertions hold"))
+    let [once, often, late] = std::thread::scope(|scope| {
+        [
+            ("once", "false", "0 s"),
+            ("often", "2 s", "0 s"),
+            ("late", "4 s", "300 ms"),
+        ]
+        .map(|(out, rekey, gap)| scope.spawn(move || totals(out, rekey, gap)))
+        .map(|run| run.join().expect("its own assertions hold"))
     });
     for (once, often) in once.iter().zip(&often).take(3) {
         assert!(
@@ -242,4 +253,12 @@ fn associations_are_renewed_while_a_run_goes_on() {
         );
     }
     assert!((often[0] - often[1]).abs() < 100.0 && often[3] < 0.5, "{often:?}");
+    assert_eq!([&once[4..], &often[4..]], [[0.0, 0.0]; 2], "none was late");
+    let [entered, left, delivered, timeouts, entering, leaving] = late;
+    assert!(entering > 5.0 && leaving > 20.0 && timeouts > 0.5, "{late:?}");
+    assert!(
+        (entered - left - leaving).abs() < 100.0,
+        "each is counted once: {late:?}"
+    );
+    assert!(delivered > once[2] / 4.0, "{late:?}");
 }

@@ -41,6 +41,18 @@ pub fn table<'a>() -> Table<TunnelRow<'a>> {
             "packets that the tunnel's rule for the ECN field dropped where they would have left",
             |row: &TunnelRow| row.tunnel.dropped_pkts,
         ),
+        Column::count(
+            "no_sa_entering_pkts",
+            "pkt",
+            "packets that were dropped where they would have entered, since there was no security association",
+            |row: &TunnelRow| row.tunnel.no_sa_entering_pkts,
+        ),
+        Column::count(
+            "no_sa_leaving_pkts",
+            "pkt",
+            "packets that were dropped where they would have left, since theirs was no more",
+            |row: &TunnelRow| row.tunnel.no_sa_leaving_pkts,
+        ),
     ]);
     Table {
         name: "tunnels",

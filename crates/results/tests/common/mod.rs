@@ -221,6 +221,8 @@ fn tunnel() -> TunnelRecord {
         entered_pkts: 9,
         left_pkts: 6,
         dropped_pkts: 2,
+        no_sa_entering_pkts: 3,
+        no_sa_leaving_pkts: 1,
     }
 }
 

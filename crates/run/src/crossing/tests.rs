@@ -14,7 +14,7 @@ fn tunnel(name: &str, from: NodeId, to: NodeId) -> TunnelSpec {
         mode: Mode::Tunnel,
         outer: Family::Ipv4,
         in_udp: false,
-        rekey_ns: None,
+        rekey: None,
         cipher: Cipher::AesGcm,
         ecn: [EcnRule::Linux; 2],
         ip_id: IpId::Counting,

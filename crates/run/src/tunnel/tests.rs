@@ -10,7 +10,7 @@ fn tunnel(mode: Mode, outer: Family, cipher: Cipher) -> TunnelSpec {
         mode,
         outer,
         in_udp: false,
-        rekey_ns: None,
+        rekey: None,
         cipher,
         ecn: [EcnRule::Linux; 2],
         ip_id: IpId::Counting,

@@ -51,15 +51,18 @@ impl Network {
             flow: self.slab.get(id).flow,
         };
         if gate.is_exit {
-            let outer = self.slab.bare(id);
+            let (outer, esp) = self.slab.bare(id);
             let (inner, feedback) = self.slab.header_and_feedback(id);
-            if !self.tunnels.leave(&passing, &outer, inner, feedback) {
+            if !self.tunnels.leave(&passing, (&outer, esp), inner, feedback) {
                 self.discard(id);
                 return None;
             }
         } else {
             let packet = self.slab.get(id);
-            let (outer, esp) = self.tunnels.enter(&passing, &packet.header, self.slab.feedback_of(id));
+            let Some((outer, esp)) = self.tunnels.enter(&passing, &packet.header, self.slab.feedback_of(id)) else {
+                self.discard(id);
+                return None;
+            };
             self.slab.hide(id, gate.way, esp, outer);
         }
         let ip_bytes = self.slab.get(id).header.ip_bytes as u16;

@@ -51,7 +51,7 @@ pub fn tunnel(from: u32, to: u32) -> TunnelSpec {
         mode: Mode::Tunnel,
         outer: Family::Ipv4,
         in_udp: false,
-        rekey_ns: None,
+        rekey: None,
         cipher: Cipher::AesGcm,
         ecn: [EcnRule::Linux; 2],
         ip_id: IpId::Counting,

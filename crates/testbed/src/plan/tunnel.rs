@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use fadelab_laws::recorded::RecordedHead;
-use fadelab_run::tunnel::{Cipher, Family, Mode, RoleFrom, outer_address};
+use fadelab_run::tunnel::{Cipher, Family, Mode, Rekey, RoleFrom, outer_address};
 use serde::{Deserialize, Serialize};
 
 use super::address;
@@ -23,8 +23,8 @@ pub struct Tunnel {
     pub outer: Family,
     /// Whether ESP is in UDP.
     pub in_udp: bool,
-    /// How long an association lasts.
-    pub rekey_ns: Option<u64>,
+    /// When associations are renewed.
+    pub rekey: Option<Rekey>,
     pub cipher: Cipher,
     /// Whether the ECN field stays outside at either end (the flag `noecn` of its SAs).
     pub noecn: [bool; 2],

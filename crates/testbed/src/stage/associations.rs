@@ -1,9 +1,11 @@
 //! Security associations of tunnels: made, renewed while a run goes on, and counted.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::mem::replace;
 use std::process::Command;
 
-use fadelab_run::tunnel::{Cipher, Family, KEY, Mode, SPI_STEP, TunnelRecord, UDP_PORT, renewals, spi};
+use fadelab_run::tunnel::{Cipher, Family, KEY, Mode, Rekey, SPI_STEP, TunnelRecord, UDP_PORT, spi};
 
 use super::build::batch;
 use super::spaces::Spaces;
@@ -24,6 +26,8 @@ pub struct Associations<'a> {
 #[derive(Clone, Copy, Default)]
 struct Renewed {
     times: u32,
+    /// Whether the last ones expired and no others are there yet.
+    is_gap: bool,
     /// What those counted that are no more: packets that entered, and that left.
     gone: [u64; 2],
 }
@@ -38,19 +42,34 @@ impl<'a> Associations<'a> {
         }
     }
 
-    /// Renews what is due by now.
+    /// Takes away what has expired by now, and renews what is due.
     pub fn renew(&mut self, now_ns: u64) -> Outcome<()> {
         for (number, tunnel) in self.plan.tunnels.iter().enumerate() {
-            while self.tunnels[number].times < renewals(tunnel.rekey_ns, now_ns) {
-                self.renew_tunnel(number)?;
+            let Some(rekey) = tunnel.rekey else { continue };
+            while self.tunnels[number].times < rekey.renewals(now_ns) {
+                if rekey.gap_ns > 0 {
+                    self.expire(number)?;
+                }
+                self.renew_tunnel(number, rekey)?;
+            }
+            if rekey.is_gap(now_ns) {
+                self.expire(number)?;
             }
         }
         Ok(())
     }
 
+    /// Both ends lose the last ones, if they have any, before others are there.
+    fn expire(&mut self, number: usize) -> Outcome<()> {
+        if !replace(&mut self.tunnels[number].is_gap, true) {
+            self.remove(number, self.tunnels[number].times)?;
+        }
+        Ok(())
+    }
+
     /// Both ends can take what the other one sends before it sends it, as RFC 7296 section 2.8 has it. Those
-    /// before stay for what is under way, and those before these go.
-    fn renew_tunnel(&mut self, number: usize) -> Outcome<()> {
+    /// before stay for what is under way where they did not expire, and those before these go.
+    fn renew_tunnel(&mut self, number: usize, rekey: Rekey) -> Outcome<()> {
         let times = self.tunnels[number].times + 1;
         let tunnel = &self.plan.tunnels[number];
         let give = |end: usize, text: &str| self.spaces.at(tunnel.ends[end], || batch("ip", text));
@@ -61,19 +80,27 @@ impl<'a> Associations<'a> {
             }
             give(end, &text)?;
         }
-        if let Some(gone) = times.checked_sub(2) {
-            let counted = self.counted(number, Some(gone))?;
-            for (sum, packets) in self.tunnels[number].gone.iter_mut().zip(counted) {
-                *sum += packets;
-            }
-            let mut text = String::new();
-            for way in [(0, 1), (1, 0)] {
-                delete(&mut text, (number, tunnel), way, gone);
-            }
-            give(0, &text)?;
-            give(1, &text)?;
+        if let Some(gone) = times.checked_sub(2).filter(|_| rekey.gap_ns == 0) {
+            self.remove(number, gone)?;
         }
-        self.tunnels[number].times = times;
+        (self.tunnels[number].times, self.tunnels[number].is_gap) = (times, false);
+        Ok(())
+    }
+
+    /// Takes those after so many renewals from both ends, and keeps what they counted.
+    fn remove(&mut self, number: usize, renewals: u32) -> Outcome<()> {
+        let counted = self.counted(number, Some(renewals))?;
+        for (sum, packets) in self.tunnels[number].gone.iter_mut().zip(counted) {
+            *sum += packets;
+        }
+        let tunnel = &self.plan.tunnels[number];
+        let mut text = String::new();
+        for way in [(0, 1), (1, 0)] {
+            delete(&mut text, (number, tunnel), way, renewals);
+        }
+        for node in tunnel.ends {
+            self.spaces.at(node, || batch("ip", &text))?;
+        }
         Ok(())
     }
 
@@ -82,14 +109,35 @@ impl<'a> Associations<'a> {
         let count = |(number, tunnel): (usize, &Tunnel)| {
             let [entered, left] = self.counted(number, None)?;
             let gone = self.tunnels[number].gone;
+            let [no_sa_entering_pkts, no_sa_leaving_pkts] = self.without(tunnel)?;
             Ok(TunnelRecord {
                 name: tunnel.name.clone(),
                 entered_pkts: entered + gone[0],
                 left_pkts: left + gone[1],
                 dropped_pkts: 0,
+                no_sa_entering_pkts,
+                no_sa_leaving_pkts,
             })
         };
         self.plan.tunnels.iter().enumerate().map(count).collect()
+    }
+
+    /// Packets that found no association where they would have entered, and where they would have left, at both ends.
+    fn without(&self, tunnel: &Tunnel) -> Outcome<[u64; 2]> {
+        let mut sums = [0; 2];
+        for node in tunnel
+            .ends
+            .into_iter()
+            .filter(|_| tunnel.rekey.is_some_and(|rekey| rekey.gap_ns > 0))
+        {
+            // Of this thread's namespace.
+            let read = || fs::read_to_string("/proc/thread-self/net/xfrm_stat").map_err(failed("/proc/net/xfrm_stat"));
+            let text = self.spaces.at(node, read)?;
+            for (sum, name) in sums.iter_mut().zip(["XfrmOutNoStates", "XfrmInNoStates"]) {
+                *sum += statistic(&text, name).ok_or_else(|| format!("/proc/net/xfrm_stat has no {name}"))?;
+            }
+        }
+        Ok(sums)
     }
 
     /// What those of a tunnel that are there count, or only those after so many renewals: packets that entered, and
@@ -186,6 +234,13 @@ fn listed() -> Outcome<String> {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A value of `/proc/net/xfrm_stat`: a name and a number on each line.
+fn statistic(text: &str, name: &str) -> Option<u64> {
+    let mut fields = text.lines().map(|line| line.split_whitespace());
+    let mut of_name = fields.find_map(|mut fields| (fields.next() == Some(name)).then_some(fields))?;
+    of_name.next()?.parse().ok()
 }
 
 /// Packets that the associations of the asked indices have handled: on the line behind `lifetime current:`, as in

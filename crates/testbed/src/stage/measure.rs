@@ -322,6 +322,8 @@ impl Recorder {
         for (measured, now) in self.record.tunnels.iter_mut().zip(tunnels) {
             measured.entered_pkts = now.entered_pkts - measured.entered_pkts;
             measured.left_pkts = now.left_pkts - measured.left_pkts;
+            measured.no_sa_entering_pkts = now.no_sa_entering_pkts - measured.no_sa_entering_pkts;
+            measured.no_sa_leaving_pkts = now.no_sa_leaving_pkts - measured.no_sa_leaving_pkts;
         }
     }
 

@@ -41,7 +41,7 @@ pub fn of(spec: &RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Transla
             inside: Vec::new(),
             outer: tunnel.outer,
             in_udp: tunnel.in_udp,
-            rekey_ns: tunnel.rekey_ns,
+            rekey: tunnel.rekey,
             cipher: tunnel.cipher,
             noecn: [noecn(tunnel, 0)?, noecn(tunnel, 1)?],
             has_ids: has_ids(tunnel)?,
@@ -53,6 +53,7 @@ pub fn of(spec: &RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Transla
     }
     route(spec, &mut tunnels, hop)?;
     for (number, tunnel) in tunnels.iter().enumerate() {
+        check_gap(spec, &tunnels, number, tunnel)?;
         match tunnel.mode {
             Mode::Tunnel => check_ends(spec, &tunnels, number, tunnel)?,
             Mode::Transport => check_pairs(tunnel)?,
@@ -228,6 +229,25 @@ fn check_ends(spec: &RunSpec, tunnels: &[Tunnel], number: usize, tunnel: &Tunnel
                 );
                 return Err(none(&format!("tunnel.{}", tunnel.name), why));
             }
+        }
+    }
+    Ok(())
+}
+
+/// A kernel counts what finds no association for a whole namespace.
+fn check_gap(spec: &RunSpec, tunnels: &[Tunnel], number: usize, tunnel: &Tunnel) -> Result<(), Error> {
+    if tunnel.rekey.is_none_or(|rekey| rekey.gap_ns == 0) {
+        return Ok(());
+    }
+    let others = tunnels.iter().enumerate().filter(|&(other, _)| other != number);
+    for (node, other) in others.flat_map(|(_, other)| other.ends.map(|node| (node, other))) {
+        if tunnel.ends.contains(&node) {
+            let why = format!(
+                "{} is an end of tunnel {} too, and a kernel counts packets without an association for both together: \
+                 give each its own node, or leave the gap out",
+                spec.network.nodes[node].name, other.name
+            );
+            return Err(refused(&tunnel.name, "rekey_gap", why));
         }
     }
     Ok(())
