@@ -60,6 +60,7 @@ const TRANSPORT: Transport = Transport {
     feedback: FeedbackForm::Exact,
     rate_reduction: false,
     undo: false,
+    frto: false,
     ip_id: IpId::Counting,
 };
 

@@ -81,6 +81,8 @@ pub struct Transport {
     pub timestamps: bool,
     /// Whether a reduction is taken back when timestamps tell that nothing was lost (RFC 3522, RFC 4015).
     pub undo: bool,
+    /// Whether a timeout is taken back when an ACK tells that what was sent before it had arrived (F-RTO, RFC 5682).
+    pub frto: bool,
     /// Where the IP identification of packets comes from.
     pub ip_id: IpId,
     /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else

@@ -71,6 +71,7 @@ const NS2: Transport = Transport {
     rate_reduction: false,
     timestamps: true,
     undo: false,
+    frto: false,
     ip_id: IpId::Counting,
 };
 
@@ -113,6 +114,7 @@ const RFC: Transport = Transport {
     rate_reduction: false,
     timestamps: true,
     undo: false,
+    frto: false,
     ip_id: IpId::Counting,
 };
 
@@ -126,6 +128,8 @@ const LINUX: Transport = Transport {
     recovery: Recovery::Rack,
     ecn_after_recovery: true,
     keeps_recovery_point: true,
+    undo: true,
+    frto: true,
     handshake: true,
     quick_acks_pkts: linux_quick_acks_pkts(RFC.packet_bytes - RFC.header_bytes),
     option_space: true,
@@ -316,6 +320,9 @@ fields! {
     transport.undo: bool = "undo",
         "whether a window that was reduced for a loss goes back when timestamps tell that nothing was lost (RFC 3522, \
          RFC 4015); needs `rtt_samples = \"per ack\"`";
+    transport.frto: bool = "frto",
+        "whether behind a timeout new data are sent first when an ACK advances, and the timeout is taken back where \
+         one tells that something had arrived that was sent once before it: ACKs were lost or late (F-RTO, RFC 5682)";
     transport.option_space: bool = "option_space",
         "whether feedback takes room on the wire: an option of 8 B (VCP) or 12 B (XCP) in every header, for which SACK \
          blocks may leave none";

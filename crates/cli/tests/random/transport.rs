@@ -63,6 +63,7 @@ fn switches(draw: &mut Draw, text: &mut Text) {
         "timestamps",
         "ecn_after_recovery",
         "keeps_recovery_point",
+        "frto",
     ] {
         if draw.one_in(4) {
             text.bare(key, draw.one_in(2));

@@ -217,6 +217,7 @@ pub(crate) mod tests {
             rate_reduction: false,
             timestamps: true,
             undo: false,
+            frto: false,
             ip_id: IpId::Counting,
         };
         let kind = FlowKind {

@@ -103,7 +103,9 @@ impl Receiver {
             tell_law(law, state, now, plan, packet, feedback, in_order);
         }
         let announced = self.note_marks(packet, plan);
-        if self.unacknowledged_pkts == 0 && packet.seq <= self.nxt {
+        // RFC 7323, section 4.3: not of an old duplicate, which is outside of the window. Linux takes the last one that
+        // arrived for inside (`tcp_sequence` of `net/ipv4/tcp_input.c`).
+        if self.unacknowledged_pkts == 0 && self.nxt.wrapping_sub(packet.seq) <= 1 {
             self.ts_recent_us = packet.ts_val_us;
         }
         self.unacknowledged_pkts += 1;

@@ -22,6 +22,7 @@ use crate::tcp::sender::repair::Repair;
 
 mod acknowledgement;
 mod asked;
+mod frto;
 pub(crate) mod handshake;
 mod law;
 mod pacing;
@@ -296,8 +297,9 @@ impl Sender {
         net.discard(id);
         ack.in_flight_pkts = self.board.in_flight_pkts();
         if self.repair.is_some() && ack.acked_pkts > 0 {
-            self.judge_reduction(plan, ts_ecr_us, &mut ack);
+            self.judge_reduction(now, plan, ts_ecr_us, &mut ack);
         }
+        let sends_new_first = self.control.ca_state == abi::CA_LOSS && self.judge_timeout(plan, &mut ack);
         let recovering = self.control.ca_state == abi::CA_RECOVERY;
         let must_send = self.advance_recovery(now, plan, &mut ack, net);
         if self.board.has_found() {
@@ -314,6 +316,9 @@ impl Sender {
         if !self.board.is_sound() {
             let detail = self.board.describe();
             return self.broken("what is in flight is what is unacknowledged", now, detail);
+        }
+        if sends_new_first {
+            return self.send_new_first(now, plan, net);
         }
         self.grant = Grant::One;
         if must_send && let Some(seq) = self.board.next_retransmission() {

@@ -61,6 +61,7 @@ pub fn transport() -> Transport {
         rate_reduction: false,
         timestamps: true,
         undo: false,
+        frto: false,
         ip_id: IpId::Counting,
     }
 }

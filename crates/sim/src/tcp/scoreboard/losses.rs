@@ -96,9 +96,20 @@ impl Scoreboard {
 
     /// When the newest segment of the last ACK with news was sent, and whether that was not for the first time.
     pub fn newest_sent(&self) -> (Sent, bool) {
-        let segment = self.segment(self.newest);
+        self.sent(self.newest)
+    }
+
+    /// The highest of the segments that were acknowledged last and that no SACK had told of.
+    pub fn highest_of(&self, acked_pkts: u32) -> Option<u32> {
+        let mut acked = self.una - acked_pkts..self.una;
+        acked.rfind(|&seq| self.segment(seq).in_flight_and_flags & is::SACKED == 0)
+    }
+
+    /// When segment `seq`, outstanding or just acknowledged, was sent last, and whether it had been sent before.
+    pub fn sent(&self, seq: u32) -> (Sent, bool) {
+        let segment = self.segment(seq);
         let again = segment.in_flight_and_flags & is::RETRANSMITTED != 0;
-        ((segment.sent_ns, self.newest), again)
+        ((segment.sent_ns, seq), again)
     }
 
     /// One more than the highest segment that arrived.
@@ -152,6 +163,16 @@ impl Scoreboard {
             self.in_flight_pkts,
         ) = (flight, 0, 0, 0);
         (self.frontier, self.frontier_sacked, self.retransmit_from) = (self.nxt, 0, self.una);
+    }
+
+    /// Whether one of the segments that were acknowledged last is below `end`, was sent once, and had not been told of
+    /// by a SACK. Without SACK nobody can tell where one of them was sent again.
+    #[cold]
+    pub fn tells_of_original(&self, acked_pkts: u32, end: u32, has_sack: bool) -> bool {
+        let flags = |seq| self.segment(seq).in_flight_and_flags;
+        let mut acked = self.una - acked_pkts..self.una;
+        (has_sack || !self.were_repeated(acked_pkts))
+            && acked.any(|seq| seq < end && flags(seq) & (is::REPEATED | is::SACKED) == 0)
     }
 
     /// What was taken for lost, and not sent again since, may be under way after all.

@@ -10,6 +10,8 @@ pub(crate) struct Arrived {
     pub newest: Option<u32>,
     /// The first of those that SACK blocks newly told of and that were sent once: its round trip is known.
     pub first_once: Option<u32>,
+    /// The highest of those that SACK blocks newly told of.
+    pub highest: Option<u32>,
 }
 
 impl Scoreboard {
@@ -43,6 +45,7 @@ impl Scoreboard {
                 self.sacked_pkts += 1;
                 self.frontier_sacked += u32::from(seq >= self.frontier);
             }
+            arrived.highest = arrived.highest.max(Some(to - 1));
             reported += to - from;
         }
         reported

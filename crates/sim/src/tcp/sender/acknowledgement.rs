@@ -102,12 +102,18 @@ impl Sender {
     ) -> Option<u32> {
         let mut arrived = Arrived {
             newest,
-            first_once: None,
+            ..Arrived::default()
         };
         for &block in &packet.sack[..packet.sack_blocks as usize] {
             ack.sacked_pkts += self.board.sack(block, &mut arrived);
         }
         ack.delivered_pkts += ack.sacked_pkts;
+        if plan.tcp.recovery == Recovery::Rack {
+            self.note_highest_sacked(arrived.highest);
+        }
+        if self.control.ca_state == abi::CA_LOSS {
+            self.note_arrival_in_loss(arrived.first_once);
+        }
         if plan.tcp.rtt_samples == RttSamples::PerSack && ack.rtt_us == 0 {
             ack.rtt_us = arrived.first_once.map_or(0, |seq| self.sample_sacked(now, plan, seq));
         }

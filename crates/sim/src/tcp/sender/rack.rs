@@ -33,6 +33,8 @@ pub(super) struct Rack {
     /// The segment sent last of those that arrived, and the round trip it had.
     newest: Sent,
     rtt_ns: u64,
+    /// Of the segments that the SACK blocks of the ACK at hand newly tell of, the highest.
+    highest_sacked: Option<u32>,
     /// Highest segment that arrived, plus one.
     highest: u32,
     is_reordered: bool,
@@ -73,6 +75,12 @@ impl Sender {
         {
             repair.rack.probe_end = None;
         }
+    }
+
+    /// What the SACK blocks of an ACK tell.
+    #[inline]
+    pub(super) fn note_highest_sacked(&mut self, highest: Option<u32>) {
+        self.rack().highest_sacked = highest;
     }
 
     pub(super) fn note_retransmission(&mut self, now: Now, seq: u32) {
@@ -121,7 +129,7 @@ impl Sender {
         if ack.delivered_pkts == 0 {
             return false;
         }
-        self.note_arrival(now);
+        self.note_arrival(now, ack.acked_pkts);
         let highest = self.board.highest_arrived();
         let rack = self.rack();
         rack.highest = rack.highest.max(highest);
@@ -149,17 +157,21 @@ impl Sender {
     }
 
     /// Section 6.2, steps 2 and 3. A segment that was sent again and is acknowledged faster than ever is one whose
-    /// first transmission arrived after all.
-    fn note_arrival(&mut self, now: Now) {
-        let (sent, again) = self.board.newest_sent();
-        let rtt_ns = now.ns - sent.0;
-        if again && rtt_ns < u64::from(self.rtt.rtt_us_min()) * 1000 {
-            return;
-        }
+    /// first transmission arrived after all. The round trip is that of the segment told of last, newest or not: where
+    /// an ACK of a repetition covers what had arrived long before, it is that long (`tcp_rack_advance`).
+    fn note_arrival(&mut self, now: Now, acked_pkts: u32) {
+        let sacked = self.rack().highest_sacked.take();
+        let highest = self.board.highest_of(acked_pkts).or(sacked);
+        let rtt_ns_min = u64::from(self.rtt.rtt_us_min()) * 1000;
+        let says = |(sent, again): (Sent, bool)| !again || now.ns - sent.0 >= rtt_ns_min;
+        let (newest, highest) = (self.board.newest_sent(), highest.map(|seq| self.board.sent(seq)));
         let rack = self.rack();
-        rack.is_reordered |= !again && sent.1 + 1 < rack.highest;
-        if sent > rack.newest {
-            (rack.newest, rack.rtt_ns) = (sent, rtt_ns);
+        if let Some(highest) = highest.filter(|&highest| says(highest)) {
+            rack.rtt_ns = now.ns - highest.0.0;
+        }
+        if says(newest) {
+            rack.is_reordered |= !newest.1 && newest.0.1 + 1 < rack.highest;
+            rack.newest = rack.newest.max(newest.0);
         }
     }
 

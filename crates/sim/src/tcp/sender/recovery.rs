@@ -124,6 +124,7 @@ impl Sender {
         if self.control.ca_state == abi::CA_CWR {
             // RFC 3168, section 6.1.2: the window was reduced for the same round trip already.
             self.control.ca_state = abi::CA_RECOVERY;
+            self.remember_for_timeouts(plan, None);
             // Linux sets the recovery point where a reduction begins (`tcp_enter_recovery`), and none begins here.
             if !plan.tcp.keeps_recovery_point {
                 self.recover = self.board.nxt();
@@ -131,6 +132,7 @@ impl Sender {
         } else {
             let before = (self.control.cwnd_pkts, self.control.cwnd_fraction);
             self.remember_window(plan, abi::LOSS_DUPACK);
+            self.remember_for_timeouts(plan, Some(self.control));
             self.law.on_loss(plan, ack, abi::LOSS_DUPACK, &mut self.control);
             let after = self.answered_window(before.0);
             net.note_answer(self.identity.flow, self.missing(), Answer { before, after });
@@ -176,6 +178,7 @@ impl Sender {
             return;
         }
         self.counters.ecn_reductions += 1;
+        self.remember_for_timeouts(plan, None);
         self.law.on_loss(plan, ack, abi::LOSS_ECN, &mut self.control);
         self.reduce(plan, abi::CA_CWR);
         self.reduce_rate(plan, ack);

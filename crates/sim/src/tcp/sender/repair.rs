@@ -1,5 +1,6 @@
 //! What a sender with Linux's ways keeps in a place of its own, which others have not: flows are many.
 
+use super::frto::Frto;
 use super::rack::Rack;
 use super::room::SendBuffer;
 use super::small_queue::Departures;
@@ -13,6 +14,7 @@ pub(super) struct Repair {
     pub rack: Rack,
     /// The last reduction, as long as it may turn out to be spurious.
     pub undo: Option<Undo>,
+    pub frto: Frto,
     /// By how much the receive window has grown.
     pub rwnd_growth_pkts: u32,
     pub send_buffer: SendBuffer,

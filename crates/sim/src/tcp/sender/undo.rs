@@ -53,29 +53,33 @@ impl Sender {
 
     /// What an ACK that advances, and echoes `ts_ecr_us`, says of the reduction before it.
     #[inline(never)]
-    pub(super) fn judge_reduction(&mut self, plan: &Plan, ts_ecr_us: u32, ack: &mut abi::Ack) {
+    pub(super) fn judge_reduction(&mut self, now: Now, plan: &Plan, ts_ecr_us: u32, ack: &mut abi::Ack) {
         let undo = self.repair.as_deref_mut().map(|repair| &mut repair.undo);
         if let Some(slot @ Some(_)) = undo
             && let Some(undo) = slot
             && let Some(retransmitted_us) = undo.retransmitted_us
         {
-            let is_spurious = (ts_ecr_us.wrapping_sub(retransmitted_us) as i32) < 0;
+            let [echoed, repeated] = [ts_ecr_us, retransmitted_us].map(|us| plan.clock.stamp(us, now));
+            let is_spurious = (echoed.wrapping_sub(repeated) as i32) < 0;
             let undo = *undo;
             *slot = None;
             if is_spurious {
-                self.take_back(plan, &undo, ack);
+                self.take_back(plan, Some(&undo.control), undo.cause, ack);
             }
         }
     }
 
+    /// What was taken for lost for `cause` is not. `before`: what the window was, where a law reduced it for that.
     #[cold]
-    fn take_back(&mut self, plan: &Plan, undo: &Undo, ack: &mut abi::Ack) {
+    pub(super) fn take_back(&mut self, plan: &Plan, before: Option<&abi::Control>, cause: u32, ack: &mut abi::Ack) {
         self.board.take_back_losses();
         self.duplicate_acks = 0;
         ack.in_flight_pkts = self.board.in_flight_pkts();
         self.control.ca_state = abi::CA_OPEN;
         (self.recover, self.recover_loss) = (self.board.una(), self.board.una());
-        self.control.keep_larger_windows(&undo.control);
-        self.law.on_undo(plan, ack, undo.cause, &mut self.control);
+        if let Some(before) = before {
+            self.control.keep_larger_windows(before);
+            self.law.on_undo(plan, ack, cause, &mut self.control);
+        }
     }
 }
