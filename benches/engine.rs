@@ -61,6 +61,7 @@ const TRANSPORT: Transport = Transport {
     rate_reduction: false,
     undo: false,
     frto: false,
+    dsack: false,
     ip_id: IpId::Counting,
 };
 

@@ -83,6 +83,9 @@ pub struct Transport {
     pub undo: bool,
     /// Whether a timeout is taken back when an ACK tells that what was sent before it had arrived (F-RTO, RFC 5682).
     pub frto: bool,
+    /// Whether, with SACK, receivers tell of segments that they have twice, from which RACK learns how late segments
+    /// may come (D-SACK, RFC 2883, RFC 8985).
+    pub dsack: bool,
     /// Where the IP identification of packets comes from.
     pub ip_id: IpId,
     /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else

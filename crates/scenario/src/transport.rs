@@ -72,6 +72,7 @@ const NS2: Transport = Transport {
     timestamps: true,
     undo: false,
     frto: false,
+    dsack: false,
     ip_id: IpId::Counting,
 };
 
@@ -115,6 +116,7 @@ const RFC: Transport = Transport {
     timestamps: true,
     undo: false,
     frto: false,
+    dsack: false,
     ip_id: IpId::Counting,
 };
 
@@ -130,6 +132,7 @@ const LINUX: Transport = Transport {
     keeps_recovery_point: true,
     undo: true,
     frto: true,
+    dsack: true,
     handshake: true,
     quick_acks_pkts: linux_quick_acks_pkts(RFC.packet_bytes - RFC.header_bytes),
     option_space: true,
@@ -323,6 +326,9 @@ fields! {
     transport.frto: bool = "frto",
         "whether behind a timeout new data are sent first when an ACK advances, and the timeout is taken back where \
          one tells that something had arrived that was sent once before it: ACKs were lost or late (F-RTO, RFC 5682)";
+    transport.dsack: bool = "dsack",
+        "with SACK, whether receivers tell of segments that they have twice, from which RACK learns to wait longer for \
+         late ones (D-SACK, RFC 2883, RFC 8985 section 6.2)";
     transport.option_space: bool = "option_space",
         "whether feedback takes room on the wire: an option of 8 B (VCP) or 12 B (XCP) in every header, for which SACK \
          blocks may leave none";

@@ -38,7 +38,9 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
         ) = transport;
         let mut spec = wire("reno", bytes);
         spec.seed = seed;
-        spec.duration_ns = 40_000 * S;
+        // Where ACKs are lost, a repetition's ACK echoes what arrived before, and timeouts become minutes (RFC 7323): a
+        // thousand segments may each need some of 60 s.
+        spec.duration_ns = 1_000_000 * S;
         for (index, loss) in [loss, loss_back].into_iter().enumerate() {
             let mut lossy = link(["there", "back"][index], rate_bps, delay_ms * MS, buffer_pkts);
             if in_bytes {

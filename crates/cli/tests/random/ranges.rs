@@ -38,7 +38,7 @@ const ANY: Range = Real(0.0, f64::MAX);
 const UTILISATION: Range = Real(0.0, 2.0);
 
 /// A column has one meaning in whichever table it stands. Metrics of `summary.json` are columns of `runs`.
-pub const RANGES: [(&str, Range); 87] = [
+pub const RANGES: [(&str, Range); 89] = [
     ("ground", Name),
     ("run", Count),
     ("seed", Count),
@@ -60,6 +60,8 @@ pub const RANGES: [(&str, Range); 87] = [
     ("dropped_full_pkts", Grows),
     ("dropped_law_pkts", Grows),
     ("dropped_pkts", Count),
+    ("no_sa_entering_pkts", Count),
+    ("no_sa_leaving_pkts", Count),
     ("entered_pkts", Count),
     ("left_pkts", Count),
     ("dropped_bytes", Grows),

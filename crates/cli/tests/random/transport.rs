@@ -64,6 +64,7 @@ fn switches(draw: &mut Draw, text: &mut Text) {
         "ecn_after_recovery",
         "keeps_recovery_point",
         "frto",
+        "dsack",
     ] {
         if draw.one_in(4) {
             text.bare(key, draw.one_in(2));

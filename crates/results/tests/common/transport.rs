@@ -44,6 +44,7 @@ pub fn transport() -> Transport {
         timestamps: true,
         undo: false,
         frto: false,
+        dsack: false,
         ip_id: IpId::Counting,
     }
 }

@@ -218,6 +218,7 @@ pub(crate) mod tests {
             timestamps: true,
             undo: false,
             frto: false,
+            dsack: false,
             ip_id: IpId::Counting,
         };
         let kind = FlowKind {

@@ -25,6 +25,9 @@ const QUICK_BEHIND_DUPLICATE_PKTS: u16 = 16;
 /// (`__tcp_ecn_check_ce` of `net/ipv4/tcp_input.c`).
 const QUICK_BEHIND_MARK_PKTS: u16 = 2;
 
+/// Stands for no segment.
+const NO_SEGMENT: u32 = u32::MAX;
+
 /// State of a receiving end. The fields that each packet touches stand first.
 #[derive(Debug)]
 #[repr(C)]
@@ -38,6 +41,8 @@ pub(crate) struct Receiver {
     marks: u8,
     /// Segments still to be acknowledged at once, though ACKs be delayed, and two flags.
     quick_and_flags: u16,
+    /// The segment that came again, of which the next ACK tells (RFC 2883).
+    duplicate: u32,
     out_of_order: RangeSet,
     /// Of the law's half, if it has one.
     state: Option<State>,
@@ -54,9 +59,10 @@ impl Receiver {
             unacknowledged_pkts: 0,
             marks: 0,
             quick_and_flags: 0,
+            duplicate: NO_SEGMENT,
             out_of_order: RangeSet::default(),
             state: plan.receiver_law.map(Law::new_state),
-            recent: [u32::MAX; SACK_BLOCKS_MAX],
+            recent: [NO_SEGMENT; SACK_BLOCKS_MAX],
         }
     }
 
@@ -174,10 +180,17 @@ impl Receiver {
         self.take_quick();
         let seq = packet.seq;
         match seq.cmp(&self.nxt) {
-            Ordering::Less => self.make_quick(plan, QUICK_BEHIND_DUPLICATE_PKTS),
+            Ordering::Less => {
+                self.make_quick(plan, QUICK_BEHIND_DUPLICATE_PKTS);
+                self.note_duplicate(plan, seq);
+            }
             Ordering::Greater => {
-                self.out_of_order.insert((seq, seq + 1), |_| {});
+                let mut is_new = false;
+                self.out_of_order.insert((seq, seq + 1), |_| is_new = true);
                 self.make_recent(seq);
+                if !is_new {
+                    self.note_duplicate(plan, seq);
+                }
             }
             Ordering::Equal => {
                 self.nxt += 1;
@@ -190,6 +203,12 @@ impl Receiver {
             }
         }
         true
+    }
+
+    fn note_duplicate(&mut self, plan: &Plan, seq: u32) {
+        if plan.tcp.dsack && plan.tcp.recovery.has_sack() {
+            self.duplicate = seq;
+        }
     }
 
     /// Looks at the codepoint and for CWR. Returns whether the sender said CWR and the stack acknowledges that at once,
@@ -260,7 +279,8 @@ impl Receiver {
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
         let (mut sack, mut sack_blocks) = Default::default();
         let mut ip_bytes = plan.ack_ip_bytes;
-        if !self.out_of_order.is_empty() && plan.tcp.recovery.has_sack() {
+        let has_blocks = !self.out_of_order.is_empty() || self.duplicate != NO_SEGMENT;
+        if has_blocks && plan.tcp.recovery.has_sack() {
             (sack, sack_blocks) = self.blocks();
             if plan.tcp.sack_on_wire {
                 ip_bytes = ip_bytes_with_sack(plan, sack_blocks);
@@ -299,12 +319,18 @@ impl Receiver {
         }
     }
 
-    /// RFC 2018, section 4: the blocks that changed last, and how many they are.
+    /// RFC 2018, section 4: the blocks that changed last, behind what came twice (RFC 2883), and how many they are.
     #[inline(never)]
-    fn blocks(&self) -> ([Range; SACK_BLOCKS_MAX], u8) {
-        let (mut blocks, mut count) = ([(0, 0); SACK_BLOCKS_MAX], 0);
+    fn blocks(&mut self) -> ([Range; SACK_BLOCKS_MAX], u8) {
+        let mut blocks = [(0, 0); SACK_BLOCKS_MAX];
+        let mut first = 0;
+        if self.duplicate != NO_SEGMENT {
+            (blocks[0], first) = ((self.duplicate, self.duplicate + 1), 1);
+            self.duplicate = NO_SEGMENT;
+        }
+        let mut count = first;
         for block in self.recent.into_iter().filter_map(|seq| self.out_of_order.find(seq)) {
-            if !blocks[..count].contains(&block) {
+            if count < SACK_BLOCKS_MAX && !blocks[first..count].contains(&block) {
                 blocks[count] = block;
                 count += 1;
             }

@@ -144,6 +144,11 @@ impl Scoreboard {
         self.duplicate_pkts > 0
     }
 
+    /// Whether something that was lost is under way again.
+    pub fn has_repetitions(&self) -> bool {
+        self.retransmitted_pkts > 0
+    }
+
     /// Delivered since the connection began.
     pub fn delivered_pkts(&self) -> u32 {
         self.delivered_pkts

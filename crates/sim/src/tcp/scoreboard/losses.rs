@@ -99,6 +99,11 @@ impl Scoreboard {
         self.sent(self.newest)
     }
 
+    /// What had been delivered when the newest segment of the last ACK with news was sent.
+    pub fn newest_prior_pkts(&self) -> u32 {
+        self.segment(self.newest).delivered_pkts
+    }
+
     /// The highest of the segments that were acknowledged last and that no SACK had told of.
     pub fn highest_of(&self, acked_pkts: u32) -> Option<u32> {
         let mut acked = self.una - acked_pkts..self.una;

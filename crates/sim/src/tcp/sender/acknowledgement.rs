@@ -100,6 +100,9 @@ impl Sender {
         ack: &mut abi::Ack,
         newest: Option<u32>,
     ) -> Option<u32> {
+        if plan.tcp.dsack && plan.tcp.recovery == Recovery::Rack && packet.sack_blocks > 0 {
+            self.take_dsack(packet);
+        }
         let mut arrived = Arrived {
             newest,
             ..Arrived::default()

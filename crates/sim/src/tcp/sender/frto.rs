@@ -74,6 +74,7 @@ impl Sender {
         if frto.has_original || self.board.tells_of_original(ack.acked_pkts, end, has_sack) {
             let before = frto.before.take();
             (frto.end, frto.has_original) = (None, false);
+            repair.undo = None;
             self.take_back(plan, before.as_ref(), abi::LOSS_RTO, ack);
             return false;
         }

@@ -2,7 +2,7 @@
 //! that was sent later has arrived and a round trip has passed, and the end of a flight is probed before the timeout.
 //!
 //! First transmissions are in the order of their numbers and repeated ones are kept in theirs, so that each is looked
-//! at once. D-SACK, by which Linux widens the reordering window further, is not imitated.
+//! at once.
 
 use std::collections::VecDeque;
 
@@ -12,6 +12,7 @@ use fadelab_path::violation::Checked;
 use super::Sender;
 use crate::clock::Now;
 use crate::network::Network;
+use crate::packet::Packet;
 use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::Sent;
 
@@ -37,7 +38,15 @@ pub(super) struct Rack {
     highest_sacked: Option<u32>,
     /// Highest segment that arrived, plus one.
     highest: u32,
-    is_reordered: bool,
+    pub is_reordered: bool,
+    /// By how many quarters of the smallest round trip segments may come late (section 6.2, step 4), less one.
+    more_quarters: u8,
+    /// Whether a D-SACK told of reordering since that grew, for how many recoveries it stays, how many D-SACKs there
+    /// were, and how many segments had been delivered when it grew.
+    is_duplicated: bool,
+    stays: u8,
+    duplicates: u32,
+    grown_at_pkts: u32,
     /// What was sent again and may be under way, in the order of time.
     again: VecDeque<Sent>,
     timer: Option<RackTimer>,
@@ -47,6 +56,24 @@ pub(super) struct Rack {
     probe_again: bool,
     /// What the last such probe repeated.
     repeated: Option<Sent>,
+}
+
+/// Recoveries after which the reordering window is a quarter of the smallest round trip again.
+const RECOVERIES: u8 = 16;
+
+impl Rack {
+    /// Section 6.2, step 4: the window grows by a quarter of the smallest round trip, once a round trip, where D-SACKs
+    /// tell of repetitions in vain (`tcp_rack_update_reo_wnd`). `prior_pkts` had been delivered when the newest
+    /// arrival was sent, and `delivered_pkts` are now.
+    fn adapt_window(&mut self, prior_pkts: u32, delivered_pkts: u32) {
+        self.is_duplicated &= prior_pkts >= self.grown_at_pkts;
+        if self.is_duplicated {
+            (self.more_quarters, self.stays) = (self.more_quarters.saturating_add(1), RECOVERIES);
+            (self.is_duplicated, self.grown_at_pkts) = (false, delivered_pkts);
+        } else if self.stays == 0 {
+            self.more_quarters = 0;
+        }
+    }
 }
 
 impl Sender {
@@ -122,6 +149,28 @@ impl Sender {
         self.rto_due_ns = now.ns + due_ns;
     }
 
+    /// The first SACK block is a D-SACK, of segments that came twice, where it is below the ACK, or inside the second
+    /// one (RFC 2883, section 4). What this end had not sent again the network doubled, and a probe repeats in any
+    /// case: they say nothing of segments that came late (`tcp_dsack_seen`).
+    #[inline(never)]
+    pub(super) fn take_dsack(&mut self, packet: &Packet) {
+        let [(start, end), (second_start, second_end), ..] = packet.sack;
+        let is_inside = packet.sack_blocks > 1 && second_start <= start && end <= second_end;
+        if start < packet.seq || is_inside {
+            let retransmitted_pkts = self.counters.retransmitted_pkts;
+            let rack = self.rack();
+            rack.duplicates += 1;
+            let is_ours = u64::from(rack.duplicates) <= u64::from(retransmitted_pkts);
+            rack.is_duplicated |= is_ours && rack.is_reordered && rack.probe_end != Some(end);
+        }
+    }
+
+    /// A recovery is over, and was not taken back.
+    pub(super) fn note_recovery_end(&mut self) {
+        let rack = self.rack();
+        rack.stays = rack.stays.saturating_sub(1);
+    }
+
     /// What an ACK says about time: marks what is lost by now. Returns whether the timer is set for what may be lost
     /// soon.
     #[inline(never)]
@@ -129,6 +178,8 @@ impl Sender {
         if ack.delivered_pkts == 0 {
             return false;
         }
+        let (prior_pkts, delivered_pkts) = (self.board.newest_prior_pkts(), self.board.delivered_pkts());
+        self.rack().adapt_window(prior_pkts, delivered_pkts);
         self.note_arrival(now, ack.acked_pkts);
         let highest = self.board.highest_arrived();
         let rack = self.rack();
@@ -182,7 +233,9 @@ impl Sender {
         if is_sure && !self.rack().is_reordered {
             return 0;
         }
-        u64::from((self.rtt.rtt_us_min() / 4).min(self.rtt.srtt_us())) * 1000
+        let quarters = u64::from(self.rack().more_quarters) + 1;
+        let late_us = u64::from(self.rtt.rtt_us_min() / 4) * quarters;
+        late_us.min(self.rtt.srtt_us().into()) * 1000
     }
 
     /// Section 6.2, step 5: how many are newly lost, and whether the timer is set for more.

@@ -21,14 +21,17 @@ impl Sender {
             return false;
         }
         let una = self.board.una();
+        let by_time = plan.tcp.recovery == Recovery::Rack;
         let ends = self.is_past_recover(plan, una) || (ack.acked_pkts > 0 && self.ends_with_new_ack(plan));
         if ends && self.control.ca_state > abi::CA_DISORDER {
+            if by_time && self.control.ca_state >= abi::CA_RECOVERY {
+                self.note_recovery_end();
+            }
             if self.is_reducing(plan) {
                 self.go_to_ssthresh(self.cwnd_pkts_before());
             }
             self.control.ca_state = abi::CA_OPEN;
         }
-        let by_time = plan.tcp.recovery == Recovery::Rack;
         let waits = by_time && self.lose_by_time(now, plan, ack);
         let must_send = match self.control.ca_state {
             abi::CA_RECOVERY if ack.acked_pkts > 0 && plan.tcp.recovery == Recovery::NewReno => {

@@ -51,21 +51,34 @@ impl Sender {
         }
     }
 
-    /// What an ACK that advances, and echoes `ts_ecr_us`, says of the reduction before it.
+    /// What an ACK that advances, and echoes `ts_ecr_us`, says of the reduction before it. In a recovery an original
+    /// that arrived tells of reordering, and nothing is taken back while something is under way again: a later ACK
+    /// tells (`tcp_try_undo_partial`).
     #[inline(never)]
     pub(super) fn judge_reduction(&mut self, now: Now, plan: &Plan, ts_ecr_us: u32, ack: &mut abi::Ack) {
-        let undo = self.repair.as_deref_mut().map(|repair| &mut repair.undo);
-        if let Some(slot @ Some(_)) = undo
-            && let Some(undo) = slot
-            && let Some(retransmitted_us) = undo.retransmitted_us
-        {
-            let [echoed, repeated] = [ts_ecr_us, retransmitted_us].map(|us| plan.clock.stamp(us, now));
-            let is_spurious = (echoed.wrapping_sub(repeated) as i32) < 0;
-            let undo = *undo;
-            *slot = None;
-            if is_spurious {
-                self.take_back(plan, Some(&undo.control), undo.cause, ack);
+        let (state, una) = (self.control.ca_state, self.board.una());
+        let Some(repair) = self.repair.as_deref_mut().filter(|_| state >= abi::CA_RECOVERY) else {
+            return;
+        };
+        let Some(Undo {
+            control,
+            cause,
+            retransmitted_us: Some(repeated_us),
+        }) = repair.undo
+        else {
+            return;
+        };
+        let [echoed, repeated] = [ts_ecr_us, repeated_us].map(|us| plan.clock.stamp(us, now));
+        let is_spurious = (echoed.wrapping_sub(repeated) as i32) < 0;
+        if state == abi::CA_RECOVERY && una < self.recover {
+            repair.rack.is_reordered |= is_spurious;
+            if self.board.has_repetitions() {
+                return;
             }
+        }
+        repair.undo = None;
+        if is_spurious {
+            self.take_back(plan, Some(&control), cause, ack);
         }
     }
 
