@@ -306,6 +306,7 @@ fn transfers_ended(run: &Run, link: usize) -> Option<f64> {
 
 /// The 95th percentile of the RTT as far as counters tell it, which is all that a kernel gives: of the means of a flow
 /// over the distance of two samples, each as often as it has RTT samples. Nearest rank, in the measured interval.
+/// `None` where a run keeps no samples (`run.record = false`).
 fn rtt_ms_p95(run: &Run, link: usize) -> Option<f64> {
     let series = &run.record.series;
     let from = series
@@ -314,7 +315,8 @@ fn rtt_ms_p95(run: &Run, link: usize) -> Option<f64> {
         .min(series.time_ns.len());
     let mut means: Vec<(u64, u64)> = Vec::new();
     for flow in measure::crossing_flows(run, link) {
-        for pair in series.flows[flow].get(from..).unwrap_or_default().windows(2) {
+        let samples = series.flows.get(flow).and_then(|samples| samples.get(from..));
+        for pair in samples.unwrap_or_default().windows(2) {
             let n = pair[1].rtt_samples - pair[0].rtt_samples;
             means.extend(
                 (pair[1].rtt_us_sum - pair[0].rtt_us_sum)

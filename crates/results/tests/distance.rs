@@ -5,6 +5,7 @@ mod common;
 use common::{Lab, spec};
 use fadelab_results::distance::{self, Agreement, Distance};
 use fadelab_results::{Experiment, Summary, combine, report};
+use fadelab_run::record::Series;
 
 /// Law `steady` with 900 and `other` with 500 packets a second in the simulator, `steady` with `virtual_pkts` in a
 /// kernel, whose transfers take twice as long.
@@ -104,6 +105,20 @@ fn the_percentile_is_of_means_weighted_by_their_samples() {
         let found = find(&summary, "RTT, p95 of means over samples").first;
         assert!((found - f64::from(expected as u32) / 1e3).abs() < 1e-9, "{more}");
     }
+}
+
+#[test]
+fn runs_without_samples_have_the_other_distances() {
+    // Goal: where runs keep no series (`run.record = false`) the percentile, which comes of it, is left out, and all
+    // else is compared.
+    let mut experiment = two_grounds(860);
+    let all = Summary::of(&experiment).distances.len();
+    for run in &mut experiment.runs {
+        run.record.series = Series::default();
+    }
+    let distances = Summary::of(&experiment).distances;
+    assert_eq!(distances.len() + 1, all);
+    assert!(distances.iter().all(|distance| !distance.figure.starts_with("RTT")));
 }
 
 #[test]
