@@ -94,7 +94,7 @@ fn a_result_of_another_version_is_told_in_a_line() {
     assert_status(&output, 0);
     let warning = format!("warning: r: the result is of fadelab 9.9.9, and this is {version}");
     assert!(stderr(&output).starts_with(&warning), "{}", stderr(&output));
-    scratch.write("r/manifest.json", other.replace("\"format\": 1", "\"format\": 7"));
+    scratch.write("r/manifest.json", other.replace("\"format\": 2", "\"format\": 7"));
     let words = [
         "r was written by fadelab 9.9.9 (format 7)",
         "Read it with that version, or run the scenario",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use common::tap::Tap;
-use common::transfer::{Showed, load, shaped, transfer};
+use common::transfer::{Showed, load, shaped, shaped_both_ways, transfer};
 use common::{Pair, is_built_in, possible, report, run, unique};
 use fadelab_kernel::Version;
 use fadelab_kernel::attach::{Direction, to_device};
@@ -322,7 +322,7 @@ fn both_directions_carry_their_own_feedback() {
     }
     for law in ["vcp", "xcp"] {
         let pair = Pair::new();
-        shaped(&pair, 60_000);
+        shaped_both_ways(&pair, 60_000);
         pair.one_segment();
         let unit = Unit {
             record: true,

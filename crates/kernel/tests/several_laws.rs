@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use common::tap::Seen;
-use common::transfer::{Showed, load, shaped, transfer_under};
+use common::transfer::{Showed, load, shaped_both_ways, transfer_under};
 use common::{Pair, possible, unique};
 use fadelab_kernel::Version;
 use fadelab_kernel::sender::{Sender, Unit};
@@ -46,7 +46,7 @@ fn unit(law: &str) -> Unit<'static> {
 
 fn hosts() -> Pair {
     let pair = Pair::new();
-    shaped(&pair, 60_000);
+    shaped_both_ways(&pair, 60_000);
     pair.one_segment();
     pair
 }

@@ -116,7 +116,7 @@ impl Host {
 
 /// The form of the files of a result. It is raised when a fadelab before the change could not read what one behind it
 /// writes, or the other way round; results from before it was counted have none, which is 0.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// The content of `manifest.json`.
 #[derive(Debug, Serialize)]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use common::{Lab, picture, provenance, spec, trace_spec, two_laws};
+use fadelab_results::manifest::FORMAT;
 use fadelab_results::{Claim, Error, Experiment, Source, Specs, Summary, Target, Verdict, read, write};
 
 fn put(place: &Path, name: &str, experiment: &Experiment) -> PathBuf {
@@ -129,6 +130,11 @@ fn what_is_no_result_is_refused() {
     }
 }
 
+/// The line of `manifest.json` that says of which form the files are.
+fn form(number: u32) -> String {
+    format!("\"format\": {number}")
+}
+
 #[test]
 fn what_another_version_wrote_is_told_by_it() {
     // Goal: a result of another version that reads as it should is read; where it does not, or where its form is a
@@ -139,22 +145,19 @@ fn what_another_version_wrote_is_told_by_it() {
     assert_eq!(read(&folder).unwrap().version, experiment.version);
     fs::remove_file(folder.join("flows.parquet")).unwrap();
     let message = read(&folder).unwrap_err().to_string();
-    let ours = format!("this is {} (format 1)", env!("CARGO_PKG_VERSION"));
-    for part in [
-        "by fadelab 0.0.0-test (format 1)",
-        &ours,
-        "flows.parquet: it is missing",
-        "run the scenario",
-    ] {
+    let ours = format!("this is {} (format {FORMAT})", env!("CARGO_PKG_VERSION"));
+    let theirs = format!("by fadelab 0.0.0-test (format {FORMAT})");
+    for part in [&theirs, &ours, "flows.parquet: it is missing", "run the scenario"] {
         assert!(message.contains(part), "{part}: {message}");
     }
     let later = put(place.path(), "later", &experiment);
     let manifest = fs::read_to_string(later.join("manifest.json")).unwrap();
     fs::write(
         later.join("manifest.json"),
-        manifest.replace("\"format\": 1", "\"format\": 2"),
+        manifest.replace(&form(FORMAT), &form(FORMAT + 1)),
     )
     .unwrap();
     let error = read(&later).unwrap_err();
-    assert!(matches!(error, Error::OtherVersion { format: 2, .. }), "{error}");
+    let told = matches!(error, Error::OtherVersion { format, .. } if format == FORMAT + 1);
+    assert!(told, "{error}");
 }

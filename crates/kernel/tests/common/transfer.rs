@@ -88,8 +88,20 @@ pub fn transfer_under(
 
 /// The sender's device at 20 Mbit/s, behind a queue of so many bytes.
 pub fn shaped(pair: &Pair, limit_bytes: u32) {
+    shaped_at(&pair.sender, limit_bytes);
+}
+
+/// Both devices, for data that go both ways: without it the other direction is as fast as the machine, and calls come
+/// faster than a busy one reads them.
+#[allow(dead_code, reason = "one way is enough for most tests")]
+pub fn shaped_both_ways(pair: &Pair, limit_bytes: u32) {
+    for host in [&pair.sender, &pair.receiver] {
+        shaped_at(host, limit_bytes);
+    }
+}
+
+fn shaped_at(host: &str, limit_bytes: u32) {
     run(&format!(
-        "tc -n {} qdisc add dev wire root tbf rate 20mbit burst 5kb limit {limit_bytes}",
-        pair.sender
+        "tc -n {host} qdisc add dev wire root tbf rate 20mbit burst 5kb limit {limit_bytes}"
     ));
 }
