@@ -26,7 +26,7 @@ pub struct Transport {
     /// Whether without SACK the receive window begins at 64 KiB and grows by two segments with each that comes in
     /// order.
     pub rwnd_grows: bool,
-    /// Whether without SACK a sender keeps at most twice its largest window of what is not acknowledged.
+    /// Whether a sender keeps not much more than its largest window of what is not acknowledged, as in Linux.
     pub send_buffer: bool,
     /// Whether of a connection only a few packets wait in its host's own queue.
     pub small_queue: bool,

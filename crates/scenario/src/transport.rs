@@ -295,8 +295,9 @@ fields! {
         "whether without SACK the receive window begins at 64 KiB and grows by two segments with each that comes in \
          order, as Linux's does, and not behind a hole; else it is there from the beginning";
     transport.send_buffer: bool = "send_buffer",
-        "whether without SACK a sender has room for twice its largest window, or 113 segments, of what is not \
-         acknowledged, and when that was full writes more once a third of it is free, as Linux's does; else for all";
+        "whether a sender's buffer is that of Linux 6.1: room for 1.7 times its largest window, or 97 segments of \
+         1440 B, of which one that was selectively acknowledged takes half; when it was full more is written once a \
+         third of it is free; else room for all";
     transport.small_queue: bool = "small_queue",
         "whether of a connection two packets wait in its host's own queue, four of repetitions, or a millisecond's \
          worth at its pacing rate if that is more, as under Linux, and the rest in the socket; else all that its \

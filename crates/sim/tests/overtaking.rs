@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{MS, RTT_NS, record_of, seen, wire};
+use common::{MS, RTT_NS, random_loss, record_of, seen, wire};
 use fadelab_path::layer::Reorder;
 use fadelab_run::record::FlowCounters;
 use fadelab_run::spec::RunSpec;
@@ -39,6 +39,21 @@ fn reductions_for_what_came_late_are_taken_back() {
     );
     assert!(with.ssthresh_pkts > 20, "{with:?}");
     assert!(without.ssthresh_pkts < 20, "{without:?}");
+}
+
+#[test]
+fn what_is_lost_is_not_taken_for_late() {
+    // Goal: where one packet in twenty is lost and none is late, one recovery follows the other, and what the first one
+    // repeated arrives in the second: that tells of no original, nothing is taken back, and each run is that of a
+    // sender that never takes back.
+    let [with, without] = [true, false].map(|undo| {
+        let mut spec = late(undo, undo);
+        spec.network.links[0].layer.reorder = None;
+        spec.network.links[0].channel = Some(random_loss(0.05, 0.0));
+        record_of(&spec).flows_end[0]
+    });
+    assert!(with.recoveries > 50, "{with:?}");
+    assert_eq!(with, without);
 }
 
 #[test]

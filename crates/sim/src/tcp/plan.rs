@@ -44,7 +44,6 @@ pub(crate) struct Plan {
     pub mss_bytes: u32,
     /// The receive window at the beginning of a connection; one that does not grow has all of it then.
     pub rwnd_pkts_initial: u32,
-    pub without_sack: WithoutSack,
     /// Duplicates that tell of a loss; where time does, none do.
     pub dupthresh: u32,
     /// The option with the law's feedback in every header.
@@ -55,25 +54,6 @@ pub(crate) struct Plan {
     pub ack_ip_bytes: u16,
     /// What all flows of a group count together.
     pub round_trips: Rc<RoundTrips>,
-}
-
-/// What a sender does where there is no SACK; with SACK nothing of it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WithoutSack {
-    /// Whether duplicates count as delivered, as Linux needs it for what it does with such counts.
-    pub counts_duplicates: bool,
-    /// Whether the send buffer limits what is not acknowledged.
-    pub has_send_buffer: bool,
-}
-
-impl WithoutSack {
-    fn of(tcp: &Transport) -> Self {
-        let is_without = !tcp.recovery.has_sack();
-        Self {
-            counts_duplicates: is_without && (tcp.rate_reduction || tcp.rwnd_grows),
-            has_send_buffer: is_without && tcp.send_buffer,
-        }
-    }
 }
 
 /// Who takes what comes to the receiving end of a flow.
@@ -113,6 +93,12 @@ fn rwnd_pkts_initial(tcp: &Transport, mss_bytes: u32) -> u32 {
 }
 
 impl Plan {
+    /// Whether duplicates count as delivered, as Linux needs it without SACK for what it does with such counts.
+    #[inline]
+    pub fn counts_duplicates(&self) -> bool {
+        !self.tcp.recovery.has_sack() && (self.tcp.rate_reduction || self.tcp.rwnd_grows)
+    }
+
     fn new(spec: &FlowSpec, round_trips: Rc<RoundTrips>) -> Self {
         let header_bytes = if spec.sender.is_some() {
             spec.transport.header_bytes
@@ -138,7 +124,6 @@ impl Plan {
             app: spec.app,
             arrivals: Arrivals::of(spec),
             mss_bytes,
-            without_sack: WithoutSack::of(&spec.transport),
             rwnd_pkts_initial: rwnd_pkts_initial(&spec.transport, mss_bytes),
             dupthresh: if spec.transport.recovery == Recovery::Rack {
                 u32::MAX

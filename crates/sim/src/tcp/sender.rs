@@ -354,8 +354,7 @@ impl Sender {
                 return Ok(());
             }
             let again = self.board.next_retransmission();
-            let has_data =
-                self.board.nxt() < self.written && (!plan.without_sack.has_send_buffer || self.has_written_more());
+            let has_data = self.board.nxt() < self.written && (!plan.tcp.send_buffer || self.has_written_more(plan));
             let is_new = has_data && self.has_receive_window(plan);
             if again.is_none() && !is_new {
                 self.cwnd_limited = false;

@@ -29,7 +29,7 @@ impl Sender {
             let duplicate_pkts = self.board.duplicate_pkts();
             let news = self.board.acknowledge(packet.seq);
             (ack.acked_pkts, ack.delivered_pkts, newest) = (news.acked_pkts, news.delivered_pkts, news.newest);
-            if plan.without_sack.counts_duplicates && duplicate_pkts > 0 {
+            if plan.counts_duplicates() && duplicate_pkts > 0 {
                 self.leave_out_counted(duplicate_pkts, ack);
             }
             self.duplicate_acks = 0;
@@ -129,7 +129,7 @@ impl Sender {
                 self.duplicate_acks += 1;
                 if !plan.tcp.recovery.has_sack() {
                     let news_pkts = self.board.duplicate();
-                    if plan.without_sack.counts_duplicates {
+                    if plan.counts_duplicates() {
                         ack.delivered_pkts += news_pkts;
                         self.board.count_delivered(news_pkts as i32);
                     }

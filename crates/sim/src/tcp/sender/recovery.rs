@@ -196,7 +196,9 @@ impl Sender {
         self.recover = self.board.nxt();
         self.announce_reduction = self.has_classic_ecn(plan);
         if self.is_reducing(plan) {
-            self.repair.get_or_insert_default().reduction = Reduction {
+            let repair = self.repair.get_or_insert_default();
+            repair.send_buffer.note_window(self.control.cwnd_pkts);
+            repair.reduction = Reduction {
                 cwnd_pkts_before: self.control.cwnd_pkts,
                 delivered_pkts: 0,
                 sent_pkts_before: self.counters.sent_pkts,

@@ -14,6 +14,8 @@ pub(super) struct Repair {
     pub rack: Rack,
     /// The last reduction, as long as it may turn out to be spurious.
     pub undo: Option<Undo>,
+    /// `TSval` of the first of the repetitions that are under way, or were when the last reduction began.
+    pub repeated_us: Option<u32>,
     pub frto: Frto,
     /// By how much the receive window has grown.
     pub rwnd_growth_pkts: u32,

@@ -7,7 +7,7 @@
 use fadelab_laws::abi;
 use fadelab_run::transport::RttSamples;
 
-use super::{Repair, Sender};
+use super::Sender;
 use crate::clock::Now;
 use crate::tcp::plan::Plan;
 
@@ -17,8 +17,6 @@ pub(super) struct Undo {
     control: abi::Control,
     /// One of `abi::LOSS_*`.
     cause: u32,
-    /// `TSval` of the first retransmission; `None`: nothing was sent again yet.
-    retransmitted_us: Option<u32>,
 }
 
 impl Sender {
@@ -28,16 +26,16 @@ impl Sender {
             return;
         }
         let is_first = self.control.ca_state <= abi::CA_CWR;
-        let control = self.control;
-        let undo = &mut self.repair.get_or_insert_default().undo;
-        match undo {
+        let (control, has_repetitions) = (self.control, self.board.has_repetitions());
+        let repair = self.repair.get_or_insert_default();
+        match &mut repair.undo {
             Some(undo) if !is_first => undo.cause = cause,
-            _ if is_first => {
-                *undo = Some(Undo {
-                    control,
-                    cause,
-                    retransmitted_us: None,
-                });
+            undo if is_first => {
+                *undo = Some(Undo { control, cause });
+                // Where one recovery follows the other, what the first repeated arrives in the second.
+                if !has_repetitions {
+                    repair.repeated_us = None;
+                }
             }
             _ => {}
         }
@@ -46,8 +44,8 @@ impl Sender {
     /// A segment is sent again.
     #[inline]
     pub(super) fn note_repair(&mut self, now: Now) {
-        if let Some(Repair { undo: Some(undo), .. }) = self.repair.as_deref_mut() {
-            undo.retransmitted_us.get_or_insert(now.clock_us());
+        if let Some(repair) = self.repair.as_deref_mut().filter(|repair| repair.undo.is_some()) {
+            repair.repeated_us.get_or_insert(now.clock_us());
         }
     }
 
@@ -60,12 +58,7 @@ impl Sender {
         let Some(repair) = self.repair.as_deref_mut().filter(|_| state >= abi::CA_RECOVERY) else {
             return;
         };
-        let Some(Undo {
-            control,
-            cause,
-            retransmitted_us: Some(repeated_us),
-        }) = repair.undo
-        else {
+        let (Some(Undo { control, cause }), Some(repeated_us)) = (repair.undo, repair.repeated_us) else {
             return;
         };
         let [echoed, repeated] = [ts_ecr_us, repeated_us].map(|us| plan.clock.stamp(us, now));
