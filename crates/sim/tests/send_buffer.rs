@@ -61,3 +61,23 @@ fn a_hole_whose_repetitions_are_lost_fills_it() {
     assert!((400..=500).contains(&limited), "{limited}");
     assert!(free > 1000, "{free}");
 }
+
+#[test]
+fn a_timeout_leaves_it_as_large_as_the_window_was() {
+    // Goal: of a window of 120 and two more all but the first are lost. Behind the timeout the window is one, and the
+    // buffer, which has room for 242, takes the new data that tell whether it was right (RFC 5682); one that is made
+    // for small windows has room for 114.
+    let mut spec = wire("reno", 1_000_000);
+    let tcp = &mut spec.flows[0].transport;
+    (tcp.recovery, tcp.frto, tcp.send_buffer) = (Recovery::NewReno, true, true);
+    (tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial) = (120, 200);
+    spec.network.links[0].router = kth(2, 1, 122, DROP);
+    let data: Vec<u32> = seen(&spec)
+        .1
+        .iter()
+        .filter(|packet| packet.is_data)
+        .map(|packet| packet.segment)
+        .collect();
+    assert_eq!(data[..122], (0..122).collect::<Vec<_>>());
+    assert_eq!(data[122..125], [1, 122, 123]);
+}

@@ -195,10 +195,9 @@ impl Sender {
         self.control.ca_state = ca_state;
         self.recover = self.board.nxt();
         self.announce_reduction = self.has_classic_ecn(plan);
+        self.note_buffered_window(plan);
         if self.is_reducing(plan) {
-            let repair = self.repair.get_or_insert_default();
-            repair.send_buffer.note_window(self.control.cwnd_pkts);
-            repair.reduction = Reduction {
+            self.repair.get_or_insert_default().reduction = Reduction {
                 cwnd_pkts_before: self.control.cwnd_pkts,
                 delivered_pkts: 0,
                 sent_pkts_before: self.counters.sent_pkts,

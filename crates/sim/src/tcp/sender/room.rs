@@ -106,6 +106,14 @@ impl Sender {
         self.rwnd_pkts(plan)
     }
 
+    /// The window is about to shrink, and the send buffer was made for it.
+    pub(super) fn note_buffered_window(&mut self, plan: &Plan) {
+        if plan.tcp.send_buffer {
+            let cwnd_pkts = self.control.cwnd_pkts;
+            self.repair.get_or_insert_default().send_buffer.note_window(cwnd_pkts);
+        }
+    }
+
     /// Whether the application has written another segment. A buffer has room for a window in any case.
     #[inline(always)]
     pub(super) fn has_written_more(&mut self, plan: &Plan) -> bool {

@@ -39,6 +39,7 @@ impl Sender {
         net.note_timeout(self.identity.flow, self.board.una());
         let ack = self.timer_ack(now, plan);
         self.remember_window(plan, abi::LOSS_RTO);
+        self.note_buffered_window(plan);
         self.suspect_timeout(plan);
         self.law.on_rto(plan, &ack, &mut self.control);
         self.set_window(1);
