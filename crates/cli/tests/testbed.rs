@@ -1,5 +1,7 @@
 //! `fadelab testbed`: what a guest measures, that it does so twice alike, what is refused, what faults leave behind.
 
+#[path = "testbed/clock.rs"]
+mod clock;
 mod common;
 #[path = "testbed/emulated.rs"]
 mod emulated;
@@ -135,6 +137,25 @@ fn twice_of(text: &str, kernel: &str, more: &[&str]) -> Option<Scratch> {
         assert!(one == two, "{file} differs");
     }
     Some(scratch)
+}
+
+/// Tables and files that the same run has the same.
+fn results(scratch: &Scratch, out: &str) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(scratch.0.join(out)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let is_result = |name: &String| name.ends_with(".parquet") || ["summary.json", "setup.json"].contains(&&**name);
+    let mut names: Vec<String> = names.filter(is_result).collect();
+    names.sort();
+    let read = |name: String| (name.clone(), fs::read(scratch.0.join(out).join(name)).unwrap());
+    names.into_iter().map(read).collect()
+}
+
+fn same(scratch: &Scratch, one: &str, two: &str) {
+    let pairs = results(scratch, one).into_iter().zip(results(scratch, two));
+    let count = pairs
+        .inspect(|(one, two)| assert!(one == two, "{} differs", one.0))
+        .count();
+    assert!(count > 5, "only {count} results");
 }
 
 #[test]

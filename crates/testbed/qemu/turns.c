@@ -14,6 +14,12 @@
  * time and rings the timers: two changes between threads, which cost more than what the guest does. So the processor's
  * thread, which has the lock when it would sleep, skips and rings itself, and sleeps only where that does not wake the
  * guest, or when it is the main thread's turn. Either does the same at the same virtual instant.
+ *
+ * And the host's clock is kept from the guest's translations of addresses. QEMU grows and shrinks the table of them by
+ * how full it was within the last 100 ms of the host (accel/tcg/cputlb.c), and a guest can tell whether an old one is
+ * still there: while its kernel copies a process for fork, another thread of that process writes with or without a page
+ * fault. So for the processor's thread a flush of that table is what makes time go by, and the table is as new whenever
+ * the processor goes on, restored or not.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,6 +31,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +41,9 @@
 /* So often the processor's thread leaves idle time to the main thread, which has to hear its orders. */
 #define IDLES_PER_TURN 256
 
+/* The clock of the processor's thread goes on by so much each time it is read: QEMU looks back over 100 readings. */
+#define READING_US 1000L
+
 /* Number of the guest's clock among QEMU's (qemu/timer.h). */
 #define QEMU_CLOCK_VIRTUAL 1
 
@@ -42,14 +52,18 @@
 
 typedef int cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 typedef int mutex_lock(pthread_mutex_t *mutex);
+typedef int time_of_day(struct timeval *time, void *zone);
+typedef long real_time(void);
 
-/* What the main thread does with idle time, in QEMU's own functions. */
+/* QEMU's own functions: what the main thread does with idle time, and the table of translations. */
 struct clockwork {
 	void (*skip)(void);
 	bool (*ring)(int clock);
 	bool (*is_idle)(void);
 	void *(*processor)(int number);
 	bool (*is_stopped)(void *processor);
+	void (*forget_table)(void *processor);
+	void (*make_table)(void *processor);
 };
 
 enum role { UNKNOWN, MAIN, PROCESSOR, OTHER };
@@ -87,14 +101,9 @@ static void *next(const char *name, const char *version)
 	return found ? found : dlsym(RTLD_NEXT, name);
 }
 
-/*
- * Whether idle time was skipped to an instant at which the guest goes on. Where QEMU lacks a function it never is. A
- * processor that was stopped is none that idles, although QEMU says so: the main thread skips to the guest's next timer
- * before it knows of the stop, and whoever skipped before would have left it only one that is a day away.
- */
-static bool skip_idle_time(void)
+/* QEMU's functions, or NULL where one of them is not there. */
+static const struct clockwork *clockwork(void)
 {
-	static unsigned int idles;
 	static bool is_known;
 	static struct clockwork of;
 
@@ -104,21 +113,96 @@ static bool skip_idle_time(void)
 		of.is_idle = (bool (*)(void))dlsym(RTLD_DEFAULT, "all_cpu_threads_idle");
 		of.processor = (void *(*)(int))dlsym(RTLD_DEFAULT, "qemu_get_cpu");
 		of.is_stopped = (bool (*)(void *))dlsym(RTLD_DEFAULT, "cpu_is_stopped");
+		of.forget_table = (void (*)(void *))dlsym(RTLD_DEFAULT, "tlb_destroy");
+		of.make_table = (void (*)(void *))dlsym(RTLD_DEFAULT, "tlb_init");
 		is_known = true;
 	}
-	if (!of.skip || !of.ring || !of.is_idle || !of.processor || !of.is_stopped)
+	return of.skip && of.ring && of.is_idle && of.processor && of.is_stopped && of.forget_table && of.make_table
+		       ? &of
+		       : NULL;
+}
+
+/* Whether the processor is stopped, as opposed to idle. */
+static bool is_stopped(void)
+{
+	const struct clockwork *of = clockwork();
+
+	return of && of->is_stopped(of->processor(0));
+}
+
+/*
+ * Whether idle time was skipped to an instant at which the guest goes on. Where QEMU lacks a function it never is. A
+ * processor that was stopped is none that idles, although QEMU says so: the main thread skips to the guest's next timer
+ * before it knows of the stop, and whoever skipped before would have left it only one that is a day away.
+ */
+static bool skip_idle_time(void)
+{
+	static unsigned int idles;
+	const struct clockwork *of = clockwork();
+
+	if (!of || is_stopped() || ++idles % IDLES_PER_TURN == 0)
 		return false;
-	if (of.is_stopped(of.processor(0)) || ++idles % IDLES_PER_TURN == 0)
-		return false;
-	of.skip();
-	of.ring(QEMU_CLOCK_VIRTUAL);
-	return !of.is_idle();
+	of->skip();
+	of->ring(QEMU_CLOCK_VIRTUAL);
+	return !of->is_idle();
+}
+
+/* A processor that goes on after a stop finds the table of translations as one does that was restored just now. */
+static void begin_table(void)
+{
+	const struct clockwork *of = clockwork();
+	void *processor = of->processor(0);
+
+	of->forget_table(processor);
+	of->make_table(processor);
+}
+
+/* What the clock says to the processor's thread. */
+static long reading_us(void)
+{
+	static long us;
+
+	return us += READING_US;
+}
+
+int gettimeofday(struct timeval *time, void *zone)
+{
+	static _Atomic(time_of_day *) known;
+	time_of_day *of_day = atomic_load(&known);
+
+	if (role_of_thread() == PROCESSOR) {
+		long us = reading_us();
+
+		*time = (struct timeval){.tv_sec = us / 1000000, .tv_usec = us % 1000000};
+		return 0;
+	}
+	if (!of_day) {
+		of_day = (time_of_day *)next("gettimeofday", "GLIBC_2.2.5");
+		atomic_store(&known, of_day);
+	}
+	return of_day(time, zone);
+}
+
+/* GLib's, by which other versions of QEMU look back. */
+long g_get_real_time(void)
+{
+	static _Atomic(real_time *) known;
+	real_time *real = atomic_load(&known);
+
+	if (role_of_thread() == PROCESSOR)
+		return reading_us();
+	if (!real) {
+		real = (real_time *)dlsym(RTLD_NEXT, "g_get_real_time");
+		atomic_store(&known, real);
+	}
+	return real();
 }
 
 int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
 	static _Atomic(cond_wait *) known;
 	cond_wait *wait = atomic_load(&known);
+	bool was_stopped;
 	int result;
 
 	if (!wait) {
@@ -133,8 +217,11 @@ int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 	atomic_store(&machine, mutex);
 	atomic_store(&asleep, 1);
 	syscall(SYS_futex, &asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	was_stopped = is_stopped();
 	result = wait(cond, mutex);
 	atomic_store(&asleep, 0);
+	if (was_stopped && !is_stopped())
+		begin_table();
 	return result;
 }
 

@@ -4,7 +4,7 @@ use super::common::{FADING, column, has_programs};
 use super::{run, scenario, twice_of};
 
 /// Two clients that download one file after the other.
-const SCENARIO: &str = r#"
+pub const SCENARIO: &str = r#"
 [run]
 duration = "6 s"
 warmup = "0 s"

@@ -8,26 +8,7 @@ use std::process::Output;
 
 use super::common::Scratch;
 use super::common::guest::possible;
-use super::{SCENARIO, fadelab, instead_of_qemu, run, said, scenario};
-
-/// Tables and files that the same run has the same.
-fn results(scratch: &Scratch, out: &str) -> Vec<(String, Vec<u8>)> {
-    let entries = fs::read_dir(scratch.0.join(out)).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let is_result = |name: &String| name.ends_with(".parquet") || ["summary.json", "setup.json"].contains(&&**name);
-    let mut names: Vec<String> = names.filter(is_result).collect();
-    names.sort();
-    let read = |name: String| (name.clone(), fs::read(scratch.0.join(out).join(name)).unwrap());
-    names.into_iter().map(read).collect()
-}
-
-fn same(scratch: &Scratch, one: &str, two: &str) {
-    let pairs = results(scratch, one).into_iter().zip(results(scratch, two));
-    let count = pairs
-        .inspect(|(one, two)| assert!(one == two, "{} differs", one.0))
-        .count();
-    assert!(count > 5, "only {count} results");
-}
+use super::{SCENARIO, fadelab, instead_of_qemu, run, said, same, scenario};
 
 #[test]
 fn a_guest_from_a_snapshot_gives_the_bytes_of_one_that_booted() {

@@ -1,0 +1,72 @@
+//! What the host's clock says is nothing to a guest.
+
+use std::fs;
+use std::process::Command;
+
+use super::common::guest::possible;
+use super::common::{FADING, Scratch, column, has_programs};
+use super::{fadelab, http, instead_of_qemu, said, same, scenario};
+
+/// A clock for QEMU, to be loaded behind what makes it take turns: one that goes on by `STEP_S` with each reading.
+const CLOCK: &str = "#include <stdlib.h>
+#include <sys/time.h>
+int gettimeofday(struct timeval *time, void *zone)
+{
+	static long seconds = 1700000000;
+
+	(void)zone;
+	*time = (struct timeval){.tv_sec = seconds += atoi(getenv(\"STEP_S\"))};
+	return 0;
+}
+";
+
+/// Compiles the clock; gives the path on which QEMU is found with it.
+fn with_clock(scratch: &Scratch) -> String {
+    let [source, object] = ["clock.c", "clock.so"].map(|name| scratch.0.join(name));
+    fs::write(&source, CLOCK).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).arg(&object).arg(&source);
+    assert!(compiler.status().unwrap().success());
+    let script = format!(
+        "PATH=${{PATH#*:}} LD_PRELOAD=$LD_PRELOAD:{} exec qemu-system-x86_64 \"$@\"",
+        object.display()
+    );
+    instead_of_qemu(scratch, &script)
+}
+
+#[test]
+fn the_host_s_clock_does_not_reach_a_guest() {
+    // Goal: a host whose clock stands and one on which a second goes by whenever it is read give the same bytes, where
+    // processes are copied while packets pass: the emulator then writes with or without page faults, by what the
+    // processor still remembers of its pages.
+    if !has_programs(&["cc", "curl", "nginx"]) || !possible("6.1") {
+        return;
+    }
+    let scratch = scenario(&format!("{}{FADING}", http::SCENARIO));
+    let path = with_clock(&scratch);
+    let of = |out, step_s: &str| {
+        let keys = [
+            "run.duration=3 s",
+            "flow.count=6",
+            "flow.size=30 kB",
+            "flow.off=exponential 100 ms",
+        ];
+        let output = fadelab(
+            &scratch,
+            &["testbed", "run", "net.toml", "--quiet", "--csv", "--out", out],
+        )
+        .args(["--no-snapshot", "--seeds", "1..3"])
+        .args(keys.iter().flat_map(|key| ["--set", key]))
+        .envs([("PATH", path.as_str()), ("STEP_S", step_s)])
+        .output()
+        .unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| of("standing", "0"));
+        of("hurrying", "1");
+    });
+    same(&scratch, "standing", "hurrying");
+    let downloads = column(&scratch, "standing/csv/completions.csv", "bytes").len();
+    assert!(downloads >= 3 * 12, "only {downloads} processes were copied");
+}
