@@ -177,7 +177,7 @@ int gettimeofday(struct timeval *time, void *zone)
 		return 0;
 	}
 	if (!of_day) {
-		of_day = (time_of_day *)next("gettimeofday", "GLIBC_2.2.5");
+		of_day = (time_of_day *)dlsym(RTLD_NEXT, "gettimeofday");
 		atomic_store(&known, of_day);
 	}
 	return of_day(time, zone);
