@@ -35,8 +35,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A guest that switches itself off may never sleep again: then the main thread goes on, to end QEMU. */
-#define PATIENCE_S 5
+/*
+ * A guest that switches itself off may never sleep again: then the main thread goes on, to end QEMU. It looks whether
+ * that is so after each of these. A guest that merely works, or a host that stands still, is waited for.
+ */
+#define PATIENCE_S 1
 
 /* So often the processor's thread leaves idle time to the main thread, which has to hear its orders. */
 #define IDLES_PER_TURN 256
@@ -117,9 +120,9 @@ static const struct clockwork *clockwork(void)
 		of.make_table = (void (*)(void *))dlsym(RTLD_DEFAULT, "tlb_init");
 		is_known = true;
 	}
-	return of.skip && of.ring && of.is_idle && of.processor && of.is_stopped && of.forget_table && of.make_table
-		       ? &of
-		       : NULL;
+	if (!of.skip || !of.ring || !of.is_idle || !of.processor)
+		return NULL;
+	return of.is_stopped && of.forget_table && of.make_table ? &of : NULL;
 }
 
 /* Whether the processor is stopped, as opposed to idle. */
@@ -225,6 +228,16 @@ int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 	return result;
 }
 
+/* Whether the guest, or a signal, has asked for the end; QEMU that cannot tell is taken for a guest that has. */
+static bool is_switched_off(void)
+{
+	static int (*cause)(void);
+
+	if (!cause)
+		cause = (int (*)(void))dlsym(RTLD_DEFAULT, "qemu_shutdown_requested_get");
+	return !cause || cause();
+}
+
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	static _Atomic(mutex_lock *) known;
@@ -241,7 +254,8 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
 		if (result || mutex != atomic_load(&machine) || atomic_load(&asleep) || role_of_thread() != MAIN)
 			return result;
 		pthread_mutex_unlock(mutex);
-		if (syscall(SYS_futex, &asleep, FUTEX_WAIT_PRIVATE, 0, &patience, NULL, 0) && errno == ETIMEDOUT)
+		if (syscall(SYS_futex, &asleep, FUTEX_WAIT_PRIVATE, 0, &patience, NULL, 0) && errno == ETIMEDOUT &&
+		    is_switched_off())
 			return lock(mutex);
 	}
 }
