@@ -250,12 +250,13 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
 	}
 	for (;;) {
 		int result = lock(mutex);
+		bool is_late;
 
 		if (result || mutex != atomic_load(&machine) || atomic_load(&asleep) || role_of_thread() != MAIN)
 			return result;
 		pthread_mutex_unlock(mutex);
-		if (syscall(SYS_futex, &asleep, FUTEX_WAIT_PRIVATE, 0, &patience, NULL, 0) && errno == ETIMEDOUT &&
-		    is_switched_off())
+		is_late = syscall(SYS_futex, &asleep, FUTEX_WAIT_PRIVATE, 0, &patience, NULL, 0) && errno == ETIMEDOUT;
+		if (is_late && is_switched_off())
 			return lock(mutex);
 	}
 }
