@@ -32,7 +32,7 @@ pub struct Showed {
     pub seen: BTreeMap<u16, Seen>,
 }
 
-/// iperf3 for a second under a recorded law; `arguments` go to the client.
+/// iperf3 under a recorded law, for a second unless `arguments`, which go to the client, say how much it sends.
 pub fn transfer(unit: &Unit<'_>, pair: &Pair, arguments: &str) -> Showed {
     transfer_while(unit, pair, arguments, |_| {})
 }
@@ -59,9 +59,10 @@ pub fn transfer_under(
         .recorder(&head, Box::new(written.clone()))
         .expect("compiled to be recorded");
     let _server = pair.start(&pair.receiver, "iperf3 -s -1");
+    let length = if arguments.contains(" -n ") { "" } else { "-t 1" };
     let mut client = pair.start(
         &pair.sender,
-        &format!("sh -c 'sleep 0.3; exec iperf3 {arguments} -t 1'"),
+        &format!("sh -c 'sleep 0.3; exec iperf3 {arguments} {length}'"),
     );
     let live = sender
         .object()

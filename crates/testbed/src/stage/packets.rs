@@ -22,8 +22,10 @@ use crate::plan::{Plan, Tunnel, address};
 const ROOM_S: u64 = 2;
 const ROOM_BYTES_MAX: u64 = 64 << 20;
 
-/// Packets are written so late: rings give them away in blocks.
-const HELD_BACK_NS: u64 = 2 * BLOCK_MS as u64 * 1_000_000;
+/// Packets are written so late: rings give them away in blocks. The kernel looks at a block every `BLOCK_MS`, rounded
+/// up to its tick, and gives it away when it finds it open for the second time: at the latest two periods and two ticks
+/// behind its first packet.
+const HELD_BACK_NS: u64 = 3 * BLOCK_MS as u64 * 1_000_000;
 
 /// Packets of a run on their way into a log.
 pub struct Capture {
@@ -32,6 +34,8 @@ pub struct Capture {
     duration_ns: u64,
     /// What came while others were taken: time by the clock of the system, interface, bytes.
     heard: Vec<(u64, usize, Vec<u8>)>,
+    /// Time of the packet that was written last.
+    written_ns: u64,
 }
 
 /// One ring at one device.
@@ -81,6 +85,7 @@ impl Capture {
             log: PacketLog::begin(out, about, &plan.packets, has_ipv6).map_err(failed("the packet log"))?,
             duration_ns: plan.duration_ns,
             heard: Vec::new(),
+            written_ns: 0,
         }))
     }
 
@@ -124,6 +129,8 @@ impl Capture {
     fn write(&mut self, epoch_ns: u64, until_ns: u64) -> Outcome<()> {
         let count = self.heard.partition_point(|&(time_ns, ..)| time_ns < until_ns);
         for (time_ns, interface, bytes) in self.heard.drain(..count) {
+            debug_assert!(time_ns >= self.written_ns, "a block was given away later than ever");
+            self.written_ns = time_ns;
             let packet = Logged {
                 interface,
                 time_ns: time_ns.saturating_sub(epoch_ns),
