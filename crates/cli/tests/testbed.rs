@@ -9,6 +9,8 @@ mod emulated;
 mod http;
 #[path = "testbed/memory.rs"]
 mod memory;
+#[path = "testbed/small.rs"]
+mod small;
 #[path = "testbed/snapshot.rs"]
 mod snapshot;
 #[path = "testbed/tunnels.rs"]
@@ -178,6 +180,22 @@ fn links_are_what_the_scenario_says() {
 }
 
 #[test]
+fn the_fastest_link_is_filled() {
+    // Goal: the guest's processor carries what is allowed at most, 100 Mbit/s, of a law at hosts and at the queue.
+    if !possible("6.12") {
+        return;
+    }
+    let fast = SCENARIO
+        .replace("\"100 Mbit/s\"", "\"1 Gbit/s\"")
+        .replace("\"10 Mbit/s\"", "\"100 Mbit/s\"");
+    let scratch = scenario(&fast);
+    let sets = ["--set", "flow.law=xcp", "--set", "topology.bottleneck.buffer=600 pkt"];
+    run(&scratch, "out", &[&["--kernel", "6.12"], &sets[..]].concat());
+    let utilisation = column(&scratch, "out/csv/runs.csv", "utilisation")[0];
+    assert!(utilisation > 0.97 && utilisation < 1.002, "utilisation {utilisation}");
+}
+
+#[test]
 fn transfers_end_and_losses_are_random() {
     // Goal: a transfer ends when its last byte is acknowledged, not before its bytes can have crossed the link, and
     // loss on the air is as frequent as the scenario says.
@@ -292,10 +310,10 @@ fn what_has_no_counterpart_is_refused_by_its_key() {
     // Goal: a scenario that no kernel can run ends at once with the key at fault, what there is instead, and status 2.
     let cases = [
         (
-            "flow.law=vcp",
-            "topology.bottleneck.rate=80 Mbit/s",
+            "topology.access.rate=1 Gbit/s",
+            "topology.bottleneck.rate=120 Mbit/s",
             "topology.bottleneck.rate",
-            "80 Mbit/s",
+            "120 Mbit/s",
         ),
         (
             "flow.law=linux:reno+linux:codel",

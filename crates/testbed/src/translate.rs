@@ -15,8 +15,8 @@ use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Memory, Plan, Queue, 
 mod emulated;
 mod tunnels;
 
-/// Above it the guest's one processor of 500 million instructions a virtual second would itself become the bottleneck.
-pub const RATE_BPS_MAX: u64 = 50_000_000;
+/// Above it the guest's one processor of 1000 million instructions a virtual second would itself become the bottleneck.
+pub const RATE_BPS_MAX: u64 = 100_000_000;
 
 /// Above it the emulator on this machine would itself become the bottleneck.
 pub const RATE_BPS_MAX_LIVE: u64 = 1_000_000_000;

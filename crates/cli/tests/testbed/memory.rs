@@ -10,7 +10,7 @@ use super::common::{Scratch, column};
 use super::{SCENARIO, fadelab, run, said, scenario};
 
 /// The values of `watch.csv` as the laws' integers, sample by sample, by whose they are and role and name.
-fn watched(scratch: &Scratch, out: &str) -> BTreeMap<(String, String), Vec<i64>> {
+pub fn watched(scratch: &Scratch, out: &str) -> BTreeMap<(String, String), Vec<i64>> {
     let text = fs::read_to_string(scratch.0.join(out).join("csv/watch.csv")).unwrap();
     let mut values: BTreeMap<_, Vec<i64>> = BTreeMap::new();
     for line in text.lines().skip(1) {
@@ -123,72 +123,4 @@ fn what_an_own_law_remembers_at_a_router_in_a_kernel_is_told() {
             "{who} {role}: {seen} {down} {below}"
         );
     }
-}
-
-/// A link that marks, for small packets, and one before it.
-const SMALL_PACKETS: &str = r#"
-[run]
-duration = "5 s"
-warmup = "0 s"
-seeds = 1
-record = "100 ms"
-
-[topology]
-nodes = ["a", "r", "b"]
-
-[link.access]
-from = "a"
-to = "r"
-rate = "100 Mbit/s"
-delay = "1 ms"
-show = false
-
-[link.narrow]
-from = "r"
-to = "b"
-rate = "10 Mbit/s"
-delay = "20 ms"
-buffer = "90 kB"
-
-[transport]
-preset = "linux"
-packet = "1040 B"
-
-[flow]
-law = "reno+cw"
-
-[flow.long]
-from = "a"
-to = "b"
-
-[flow.call]             # results show the way back for its sake
-app = "cbr"
-rate = "20 kbit/s"
-from = "b"
-to = "a"
-"#;
-
-#[test]
-fn a_link_of_small_packets_is_the_same_to_laws_and_receivers() {
-    // Goal: a law at a kernel's link counts its limit in packets of the flows' size, and a receiver hurries with as
-    // many ACKs while its window grows and behind marks, as in the simulator: the same threshold, and ACKs within 3 %.
-    if !possible("6.1") {
-        return;
-    }
-    let scratch = scenario(SMALL_PACKETS);
-    run(&scratch, "out", &[]);
-    let arguments = ["run", "net.toml", "--quiet", "--csv", "--out", "sim"];
-    let output = fadelab(&scratch, &arguments).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
-    let [kernel, sim] = ["out", "sim"].map(|out| {
-        let threshold = ("narrow".to_owned(), "router.threshold_pkts".to_owned());
-        let threshold_q16 = watched(&scratch, out)[&threshold][0];
-        let sent_pkts = column(&scratch, &format!("{out}/csv/runs.csv"), "sent_pkts");
-        assert_eq!(sent_pkts.len(), 2, "the link, and back: {sent_pkts:?}");
-        (threshold_q16, sent_pkts[1])
-    });
-    let third_q16 = (86 << 16) / 3;
-    assert_eq!((kernel.0, sim.0), (third_q16, third_q16), "a third of 86 packets");
-    let apart = kernel.1 / sim.1 - 1.0;
-    assert!(apart.abs() < 0.03, "ACKs: {} and {}", kernel.1, sim.1);
 }

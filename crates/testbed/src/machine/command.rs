@@ -17,15 +17,15 @@ use crate::image::{Image, QEMU};
 /// Memory of the guest. What it does not touch is not taken from the host.
 pub const MEMORY_BYTES: u64 = 1 << 30;
 
-/// What makes time virtual and each run the same: a processor that is interpreted, two nanoseconds an instruction, idle
-/// time skipped, the date fixed and no randomness from the machine.
+/// What makes time virtual and each run the same: a processor that is interpreted, a nanosecond an instruction, than
+/// which QEMU knows none shorter, idle time skipped, the date fixed and no randomness from the machine.
 const CLOCKWORK: [&str; 8] = [
     "-accel",
     "tcg,thread=single",
     "-smp",
     "1",
     "-icount",
-    "shift=1,sleep=off",
+    "shift=0,sleep=off",
     "-rtc",
     "base=2026-01-01,clock=vm",
 ];

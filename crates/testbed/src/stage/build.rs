@@ -31,6 +31,10 @@ use crate::plan::{Cable, Discipline, Flow, Limit, Plan, Way, address};
 /// Ethernet's header, which devices here have and links of scenarios have not.
 const HEADER_BYTES: u32 = 14;
 
+/// What a bucket holds beside its packet, so that a timer that is late by the time of these bytes costs no rate: an
+/// emulated link without them carried 99.87 % of 10 Mbit/s and 99.45 % of 40.
+const LATE_BYTES: u32 = 14;
+
 /// Every device has it, so that nobody need ask whose address it is.
 const MAC: &str = "02:00:00:00:00:01";
 
@@ -308,10 +312,11 @@ pub fn side_of(cable: &Cable, node: usize) -> char {
     SIDES[usize::from(cable.ends[0] != node)]
 }
 
-/// Queues of a node: a token bucket at the link's rate, of two packets so that a timer that fires late costs nothing,
-/// and below it the queue.
+/// Queues of a node: a token bucket at the link's rate, which holds the packet in transmission, and below it the queue.
 fn queues(plan: &Plan, node: usize) -> String {
     let mut text = String::new();
+    // A program's questions go back over links that otherwise carry ACKs.
+    let largest_bytes = plan.flows.iter().map(|flow| flow.packet_bytes).max().unwrap_or(0);
     for (number, cable) in plan.cables.iter().enumerate() {
         let ends = cable.ends.iter().zip(SIDES).zip(&cable.ways);
         for ((_, side), way) in ends.filter(|((end, _), _)| **end == node) {
@@ -328,11 +333,11 @@ fn queues(plan: &Plan, node: usize) -> String {
                 0 => String::new(),
                 bytes => format!("stab overhead -{bytes} "),
             };
-            // The packet in transmission: with another one in the bucket queues were shorter by up to one. No timer of
-            // the guest is so late that this costs rate, unless the processor is busy with encryption: then CUBIC got
-            // 95.7 % of 10 Mbit/s.
+            // With more in the bucket queues were shorter by up to as much, and their room came free sooner. No timer
+            // of the guest is so late that this costs rate, unless the processor is busy with encryption: then CUBIC
+            // got 95.7 % of 10 Mbit/s.
             let packets = if plan.tunnels.is_empty() { 1 } else { 2 };
-            let burst_bytes = packets * (way.packet_bytes.max(plan.mtu_bytes) + header_bytes);
+            let burst_bytes = packets * (way.packet_bytes.max(largest_bytes) + LATE_BYTES);
             let _ = writeln!(
                 text,
                 "qdisc add dev {side}{number} root handle 1: {stab}tbf rate {}bit burst {burst_bytes} limit {}",
