@@ -1,9 +1,18 @@
 //! Links whose flows send small packets.
 
-use super::common::column;
 use super::common::guest::possible;
+use super::common::{Scratch, column};
 use super::memory::watched;
 use super::{fadelab, run, said, scenario};
+
+/// What a run in a kernel and one in the simulator have to show.
+fn on_both_grounds<T>(scratch: &Scratch, shown: impl Fn(&str) -> T) -> [T; 2] {
+    run(scratch, "out", &[]);
+    let arguments = ["run", "net.toml", "--quiet", "--csv", "--out", "sim"];
+    let output = fadelab(scratch, &arguments).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    ["out", "sim"].map(shown)
+}
 
 /// A link that marks, for small packets, and one before it.
 const SMALL_PACKETS: &str = r#"
@@ -56,11 +65,7 @@ fn a_link_of_small_packets_is_the_same_to_laws_and_receivers() {
         return;
     }
     let scratch = scenario(SMALL_PACKETS);
-    run(&scratch, "out", &[]);
-    let arguments = ["run", "net.toml", "--quiet", "--csv", "--out", "sim"];
-    let output = fadelab(&scratch, &arguments).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
-    let [kernel, sim] = ["out", "sim"].map(|out| {
+    let [kernel, sim] = on_both_grounds(&scratch, |out| {
         let threshold = ("narrow".to_owned(), "router.threshold_pkts".to_owned());
         let threshold_q16 = watched(&scratch, out)[&threshold][0];
         let sent_pkts = column(&scratch, &format!("{out}/csv/runs.csv"), "sent_pkts");
@@ -71,6 +76,61 @@ fn a_link_of_small_packets_is_the_same_to_laws_and_receivers() {
     assert_eq!((kernel.0, sim.0), (third_q16, third_q16), "a third of 86 packets");
     let apart = kernel.1 / sim.1 - 1.0;
     assert!(apart.abs() < 0.03, "ACKs: {} and {}", kernel.1, sim.1);
+}
+
+/// ACKs that have a hundredth of the rate of their data, and a queue of ten.
+const NARROW_BACK: &str = r#"
+[run]
+duration = "12 s"
+warmup = "4 s"
+seeds = 3
+record = "100 ms"
+
+[topology]
+nodes = ["a", "r", "b"]
+
+[link.access]
+from = "a"
+to = "r"
+rate = "100 Mbit/s"
+delay = "1 ms"
+show = false
+
+[link.narrow]
+from = "r"
+to = "b"
+rate = "5 Mbit/s"
+rate_back = "60 kbit/s"
+delay = "20 ms"
+buffer = "60 pkt"
+buffer_back = "10 pkt"
+
+[transport]
+preset = "linux"
+packet = "1040 B"
+
+[flow]
+law = "reno"
+
+[flow.long]
+from = "a"
+to = "b"
+"#;
+
+#[test]
+fn acks_wait_as_long_as_in_the_simulator() {
+    // Goal: a queue of ten holds ten of what is small, too, though a link must be able to carry full packets: data and
+    // ACKs wait together as long as in the simulator, and as many packets go out.
+    if !possible("6.1") {
+        return;
+    }
+    let scratch = scenario(NARROW_BACK);
+    let [kernel, sim] = on_both_grounds(&scratch, |out| {
+        ["rtt_ms_mean", "goodput_bps"].map(|name| column(&scratch, &format!("{out}/csv/runs.csv"), name)[0])
+    });
+    for (kernel, sim) in kernel.into_iter().zip(sim) {
+        assert!((kernel / sim - 1.0).abs() < 0.1, "{kernel} for {sim}");
+    }
 }
 
 /// A file of 24 packets of 300 bytes, all of its first window, before a queue of six.
@@ -124,12 +184,9 @@ fn a_burst_finds_room_for_as_many_small_packets_as_in_the_simulator() {
     }
     for channel in ["", "channel = \"late\"\n"] {
         let scratch = scenario(&format!("{BURST}{channel}"));
-        run(&scratch, "out", &[]);
-        let arguments = ["run", "net.toml", "--quiet", "--csv", "--out", "sim"];
-        let output = fadelab(&scratch, &arguments).output().unwrap();
-        assert!(output.status.success(), "{}", said(&output));
-        let [kernel, sim] =
-            ["out", "sim"].map(|out| column(&scratch, &format!("{out}/csv/runs.csv"), "dropped_full_pkts")[0]);
+        let [kernel, sim] = on_both_grounds(&scratch, |out| {
+            column(&scratch, &format!("{out}/csv/runs.csv"), "dropped_full_pkts")[0]
+        });
         assert!(
             sim > 10.0 && (kernel - sim).abs() < 0.5,
             "{channel}: {kernel} for {sim} dropped"

@@ -19,7 +19,7 @@ const GROUND: [&str; 24] = [
     "virtio_console",
     "veth",
     "tun",
-    "sch_tbf",
+    "sch_htb",
     "sch_netem",
     "sch_ingress",
     "cls_matchall",

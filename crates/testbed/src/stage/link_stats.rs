@@ -211,7 +211,7 @@ mod tests {
     fn a_damaged_answer_is_none() {
         // Goal: whatever is cut off, nothing is read beyond the end.
         let inner = attribute(TCA_STATS_BASIC, &[1; 16]);
-        let whole = answer(&[attribute(TCA_KIND, b"tbf\0"), attribute(TCA_STATS2, &inner)].concat());
+        let whole = answer(&[attribute(TCA_KIND, b"htb\0"), attribute(TCA_STATS2, &inner)].concat());
         for length in 0..whole.len() {
             let _ = stats(&whole[..length]);
         }
