@@ -90,7 +90,12 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
         (&["--on", "sim,sim"], "known are sim, virtual"),
         (&["--on", "sim,moon"], "moon"),
         (
-            &["--set", "topology.bottleneck.rate=80 Mbit/s"],
+            &[
+                "--set",
+                "topology.access.rate=1 Gbit/s",
+                "--set",
+                "topology.bottleneck.rate=120 Mbit/s",
+            ],
             "`topology.bottleneck.rate` has no counterpart",
         ),
     ];
