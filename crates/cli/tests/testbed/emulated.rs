@@ -112,7 +112,7 @@ fn an_emulated_channel_loses_as_many_as_it_should() {
             "--set",
             "flow.count=4",
             "--set",
-            "run.duration=12 s",
+            "run.duration=18 s",
             "--set",
             "run.warmup=0 s",
         ],
@@ -123,6 +123,7 @@ fn an_emulated_channel_loses_as_many_as_it_should() {
             .fold(0.0, f64::max)
     };
     let (sent, lost) = (end("sent_data_pkts"), end("lost_air_data_pkts"));
+    // In 12 s 3219 to 6296 are sent over forty seeds of the simulator, for VCP answers each loss.
     // 2x1, 12 dB, 1500 bytes at 0.93: 0.0055 (`fadelab channel`).
     let expected = 0.0055 * sent;
     assert!(
