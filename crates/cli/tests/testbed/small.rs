@@ -5,23 +5,8 @@ use super::common::{Scratch, column};
 use super::memory::watched;
 use super::{fadelab, run, said, scenario};
 
-/// What a run in a kernel and one in the simulator have to show.
-fn on_both_grounds<T>(scratch: &Scratch, shown: impl Fn(&str) -> T) -> [T; 2] {
-    run(scratch, "out", &[]);
-    let arguments = ["run", "net.toml", "--quiet", "--csv", "--out", "sim"];
-    let output = fadelab(scratch, &arguments).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
-    ["out", "sim"].map(shown)
-}
-
-/// A link that marks, for small packets, and one before it.
-const SMALL_PACKETS: &str = r#"
-[run]
-duration = "5 s"
-warmup = "0 s"
-seeds = 1
-record = "100 ms"
-
+/// Two links in a row, of which the second one is the narrow one.
+const ROW: &str = r#"
 [topology]
 nodes = ["a", "r", "b"]
 
@@ -31,6 +16,24 @@ to = "r"
 rate = "100 Mbit/s"
 delay = "1 ms"
 show = false
+"#;
+
+/// What a run in a kernel and one in the simulator have to show.
+fn on_both_grounds<T>(scratch: &Scratch, shown: impl Fn(&str) -> T) -> [T; 2] {
+    run(scratch, "out", &[]);
+    let arguments = ["run", "net.toml", "--quiet", "--csv", "--out", "sim"];
+    let output = fadelab(scratch, &arguments).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    ["out", "sim"].map(shown)
+}
+
+/// A link that marks, for small packets.
+const SMALL_PACKETS: &str = r#"
+[run]
+duration = "5 s"
+warmup = "0 s"
+seeds = 1
+record = "100 ms"
 
 [link.narrow]
 from = "r"
@@ -64,7 +67,7 @@ fn a_link_of_small_packets_is_the_same_to_laws_and_receivers() {
     if !possible("6.1") {
         return;
     }
-    let scratch = scenario(SMALL_PACKETS);
+    let scratch = scenario(&format!("{ROW}{SMALL_PACKETS}"));
     let [kernel, sim] = on_both_grounds(&scratch, |out| {
         let threshold = ("narrow".to_owned(), "router.threshold_pkts".to_owned());
         let threshold_q16 = watched(&scratch, out)[&threshold][0];
@@ -85,16 +88,6 @@ duration = "12 s"
 warmup = "4 s"
 seeds = 3
 record = "100 ms"
-
-[topology]
-nodes = ["a", "r", "b"]
-
-[link.access]
-from = "a"
-to = "r"
-rate = "100 Mbit/s"
-delay = "1 ms"
-show = false
 
 [link.narrow]
 from = "r"
@@ -124,7 +117,7 @@ fn acks_wait_as_long_as_in_the_simulator() {
     if !possible("6.1") {
         return;
     }
-    let scratch = scenario(NARROW_BACK);
+    let scratch = scenario(&format!("{ROW}{NARROW_BACK}"));
     let [kernel, sim] = on_both_grounds(&scratch, |out| {
         ["rtt_ms_mean", "goodput_bps"].map(|name| column(&scratch, &format!("{out}/csv/runs.csv"), name)[0])
     });
@@ -139,16 +132,6 @@ const BURST: &str = r#"
 duration = "3 s"
 warmup = "0 s"
 seeds = 3
-
-[topology]
-nodes = ["a", "r", "b"]
-
-[link.access]
-from = "a"
-to = "r"
-rate = "50 Mbit/s"
-delay = "1 ms"
-show = false
 
 [transport]
 preset = "linux"
@@ -183,7 +166,7 @@ fn a_burst_finds_room_for_as_many_small_packets_as_in_the_simulator() {
         return;
     }
     for channel in ["", "channel = \"late\"\n"] {
-        let scratch = scenario(&format!("{BURST}{channel}"));
+        let scratch = scenario(&format!("{}{BURST}{channel}", ROW.replace("100 Mbit/s", "50 Mbit/s")));
         let [kernel, sim] = on_both_grounds(&scratch, |out| {
             column(&scratch, &format!("{out}/csv/runs.csv"), "dropped_full_pkts")[0]
         });
