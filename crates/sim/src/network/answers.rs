@@ -3,7 +3,6 @@
 //! A law that tells losses by congestion from losses by errors can be wrong in two ways, and only who sees queues and
 //! senders can count them. So what queues drop is kept, by flow and segment, until its sender hears of it.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use fadelab_run::record::AnswersOf;
@@ -30,10 +29,8 @@ struct Counted {
 
 #[derive(Debug)]
 pub(super) struct Answers {
-    /// Of each flow, whether anybody hears of what is lost.
-    has_sender: Vec<bool>,
-    /// Flows and segments that queues dropped.
-    dropped: BTreeSet<(u32, u32)>,
+    /// Of each flow the segments that queues dropped since it last missed some; `None` where nobody hears of that.
+    dropped: Vec<Option<Vec<u32>>>,
     /// Of each group without a drop and with one.
     counted: Vec<[Counted; 2]>,
 }
@@ -41,30 +38,30 @@ pub(super) struct Answers {
 impl Answers {
     pub fn of(spec: &RunSpec, groups_n: usize) -> Self {
         Self {
-            has_sender: spec.flows.iter().map(|flow| flow.sender.is_some()).collect(),
-            dropped: BTreeSet::new(),
+            dropped: spec.flows.iter().map(|flow| flow.sender.map(|_| Vec::new())).collect(),
             counted: vec![Default::default(); groups_n],
         }
     }
 
     /// A queue dropped segment `seq` of a flow.
     pub fn note_drop(&mut self, flow: u32, seq: u32) {
-        if self.has_sender[flow as usize] {
-            self.dropped.insert((flow, seq));
+        if let Some(dropped) = &mut self.dropped[flow as usize] {
+            dropped.push(seq);
         }
     }
 
     /// All below `una` arrived.
     fn forget_below(&mut self, flow: u32, una: u32) {
-        while let Some(&old) = self.dropped.range((flow, 0)..(flow, una)).next() {
-            self.dropped.remove(&old);
+        if let Some(dropped) = &mut self.dropped[flow as usize] {
+            dropped.retain(|&seq| seq >= una);
         }
     }
 
     fn count(&mut self, group: usize, flow: u32, missing: Range<u32>, answer: Answer) {
         self.forget_below(flow, missing.start);
-        let mut dropped = self.dropped.range((flow, missing.start)..(flow, missing.end));
-        let counted = &mut self.counted[group][usize::from(dropped.next().is_some())];
+        let mut dropped = self.dropped[flow as usize].iter().flatten();
+        let after_drop = dropped.any(|seq| missing.contains(seq));
+        let counted = &mut self.counted[group][usize::from(after_drop)];
         counted.recoveries += 1;
         counted.reduced += u64::from(answer.after < answer.before);
         counted.cwnd_pkts_before += u64::from(answer.before.0);

@@ -1,6 +1,8 @@
 //! The receiving end: cumulative and selective acknowledgements, timestamps, ECN echo, delayed ACKs, and the receiver's
 //! half of the law.
 
+mod blocks;
+
 use std::cmp::Ordering;
 
 use fadelab_laws::abi::Identification;
@@ -10,8 +12,9 @@ use fadelab_run::transport::LAW_OPTION_BYTES_MAX;
 
 use crate::clock::Now;
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
-use crate::ranges::{Range, RangeSet};
+use crate::ranges::Range;
 use crate::tcp::plan::Plan;
+use blocks::OutOfOrder;
 
 /// Beside a number of segments: a SYN is to be answered.
 const SYN_WAITS: u16 = 1 << 15;
@@ -43,11 +46,9 @@ pub(crate) struct Receiver {
     quick_and_flags: u16,
     /// The segment that came again, of which the next ACK tells (RFC 2883).
     duplicate: u32,
-    out_of_order: RangeSet,
+    out_of_order: OutOfOrder,
     /// Of the law's half, if it has one.
     state: Option<State>,
-    /// A segment of each of the blocks that changed last, the last one first.
-    recent: [u32; SACK_BLOCKS_MAX],
 }
 
 impl Receiver {
@@ -60,9 +61,8 @@ impl Receiver {
             marks: 0,
             quick_and_flags: 0,
             duplicate: NO_SEGMENT,
-            out_of_order: RangeSet::default(),
+            out_of_order: OutOfOrder::default(),
             state: plan.receiver_law.map(Law::new_state),
-            recent: [NO_SEGMENT; SACK_BLOCKS_MAX],
         }
     }
 
@@ -185,22 +185,11 @@ impl Receiver {
                 self.note_duplicate(plan, seq);
             }
             Ordering::Greater => {
-                let mut is_new = false;
-                self.out_of_order.insert((seq, seq + 1), |_| is_new = true);
-                self.make_recent(seq);
-                if !is_new {
+                if !self.out_of_order.insert(seq) {
                     self.note_duplicate(plan, seq);
                 }
             }
-            Ordering::Equal => {
-                self.nxt += 1;
-                if let Some((start, end)) = self.out_of_order.first()
-                    && start == self.nxt
-                {
-                    self.nxt = end;
-                    self.out_of_order.remove_below(end);
-                }
-            }
+            Ordering::Equal => self.nxt = self.out_of_order.join(self.nxt + 1),
         }
         true
     }
@@ -244,14 +233,6 @@ impl Receiver {
     }
 
     /// RFC 2018, section 4: the block that changed last stands first.
-    fn make_recent(&mut self, seq: u32) {
-        let block = self.out_of_order.find(seq);
-        let keep = self.recent.iter().position(|&old| self.out_of_order.find(old) == block);
-        let until = keep.unwrap_or(SACK_BLOCKS_MAX - 1);
-        self.recent.copy_within(0..until, 1);
-        self.recent[0] = seq;
-    }
-
     /// What the law echoes on the answer to a SYN, where its sender sends feedback on one. Returns whether it does.
     pub fn answer_syn(&mut self, now: Now, plan: &Plan, fill: &mut abi::Fill) -> bool {
         let sends = plan
@@ -322,20 +303,14 @@ impl Receiver {
     /// RFC 2018, section 4: the blocks that changed last, behind what came twice (RFC 2883), and how many they are.
     #[inline(never)]
     fn blocks(&mut self) -> ([Range; SACK_BLOCKS_MAX], u8) {
-        let mut blocks = [(0, 0); SACK_BLOCKS_MAX];
-        let mut first = 0;
-        if self.duplicate != NO_SEGMENT {
-            (blocks[0], first) = ((self.duplicate, self.duplicate + 1), 1);
-            self.duplicate = NO_SEGMENT;
+        let (blocks, count) = self.out_of_order.blocks();
+        if self.duplicate == NO_SEGMENT {
+            return (blocks, count as u8);
         }
-        let mut count = first;
-        for block in self.recent.into_iter().filter_map(|seq| self.out_of_order.find(seq)) {
-            if count < SACK_BLOCKS_MAX && !blocks[first..count].contains(&block) {
-                blocks[count] = block;
-                count += 1;
-            }
-        }
-        (blocks, count as u8)
+        let duplicate = (self.duplicate, self.duplicate + 1);
+        self.duplicate = NO_SEGMENT;
+        let [first, second, _] = blocks;
+        ([duplicate, first, second], (count + 1).min(SACK_BLOCKS_MAX) as u8)
     }
 
     /// Acknowledges what was never sent, to show that the sender sees it.

@@ -9,7 +9,8 @@ pub(super) mod sacks;
 
 use prefetch_index::prefetch_index;
 
-use crate::ranges::RangeSet;
+use crate::packet::SACK_BLOCKS_MAX;
+use crate::ranges::{Range, RangeSet};
 use departures::Departures;
 
 /// Flags of a segment.
@@ -104,6 +105,8 @@ pub(crate) struct Scoreboard {
     /// Of the segments that the last ACK with news delivered, the one that was sent last.
     newest: u32,
     sacked: RangeSet,
+    /// SACK blocks that came last at their places, apart, since most senders never see one.
+    blocks: Option<Box<[Range; SACK_BLOCKS_MAX]>>,
     departures: Option<Box<Departures>>,
 }
 

@@ -15,39 +15,54 @@ pub(crate) struct Arrived {
 }
 
 impl Scoreboard {
-    /// A SACK block arrived. Returns how many segments it newly reports, and keeps `arrived` up to date.
-    pub fn sack(&mut self, (start, end): Range, arrived: &mut Arrived) -> u32 {
+    /// SACK blocks arrived. Returns how many segments they newly report, and keeps `arrived` up to date.
+    ///
+    /// All but the first one are nearly always those of the ACK before, which have nothing new.
+    pub fn take_blocks(&mut self, blocks: &[Range], arrived: &mut Arrived) -> u32 {
+        let mut reported = 0;
+        for (place, &block) in blocks.iter().enumerate() {
+            let before = &mut self.blocks.get_or_insert_default()[place];
+            if std::mem::replace(before, block) != block {
+                reported += self.sack(block, arrived);
+            }
+        }
+        reported
+    }
+
+    fn sack(&mut self, (start, end): Range, arrived: &mut Arrived) -> u32 {
         let (start, end) = (start.max(self.una), end.min(self.nxt));
         if start >= end {
             return 0;
         }
-        let mut news: [Range; 8] = [(0, 0); 8];
-        let (mut count, mut rest) = (0, None);
-        let mut sacked = std::mem::take(&mut self.sacked);
-        sacked.insert((start, end), |range| {
-            if count < news.len() {
-                news[count] = range;
-                count += 1;
-            } else {
-                rest.get_or_insert_with(Vec::new).push(range);
-            }
-        });
-        self.sacked = sacked;
-        let mut reported = 0;
-        for &(from, to) in news[..count].iter().chain(rest.iter().flatten()) {
-            for seq in from..to {
-                self.leave(seq, &mut arrived.newest);
-                let flags = &mut self.segment_mut(seq).in_flight_and_flags;
-                *flags |= is::SACKED;
-                if *flags & is::REPEATED == 0 && arrived.first_once.is_none_or(|first| seq < first) {
-                    arrived.first_once = Some(seq);
-                }
-                self.sacked_pkts += 1;
-                self.frontier_sacked += u32::from(seq >= self.frontier);
-            }
-            arrived.highest = arrived.highest.max(Some(to - 1));
-            reported += to - from;
+        match self.sacked.insert_apart((start, end)) {
+            Some(news) => self.note_sacked(news, arrived),
+            None => self.sack_across((start, end), arrived),
         }
-        reported
+    }
+
+    /// A block that reaches from one range that was known into another.
+    #[inline(never)]
+    fn sack_across(&mut self, block: Range, arrived: &mut Arrived) -> u32 {
+        let mut news = Vec::new();
+        self.sacked.insert(block, |range| news.push(range));
+        news.into_iter().map(|range| self.note_sacked(range, arrived)).sum()
+    }
+
+    #[inline]
+    fn note_sacked(&mut self, (from, to): Range, arrived: &mut Arrived) -> u32 {
+        for seq in from..to {
+            self.leave(seq, &mut arrived.newest);
+            let flags = &mut self.segment_mut(seq).in_flight_and_flags;
+            *flags |= is::SACKED;
+            if *flags & is::REPEATED == 0 && arrived.first_once.is_none_or(|first| seq < first) {
+                arrived.first_once = Some(seq);
+            }
+            self.sacked_pkts += 1;
+            self.frontier_sacked += u32::from(seq >= self.frontier);
+        }
+        if from < to {
+            arrived.highest = arrived.highest.max(Some(to - 1));
+        }
+        to - from
     }
 }

@@ -107,9 +107,8 @@ impl Sender {
             newest,
             ..Arrived::default()
         };
-        for &block in &packet.sack[..packet.sack_blocks as usize] {
-            ack.sacked_pkts += self.board.sack(block, &mut arrived);
-        }
+        let blocks = &packet.sack[..packet.sack_blocks as usize];
+        ack.sacked_pkts = self.board.take_blocks(blocks, &mut arrived);
         ack.delivered_pkts += ack.sacked_pkts;
         if plan.tcp.recovery == Recovery::Rack {
             self.note_highest_sacked(arrived.highest);
