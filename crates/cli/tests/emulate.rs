@@ -319,7 +319,8 @@ fn nothing_is_left_of_a_shell_that_was_killed() {
 #[test]
 fn a_shell_in_a_killed_shell_is_ended_by_its_own_guard() {
     // Goal: where an inner shell cannot end in order, because it stands still when the outer one is killed, its guard
-    // does so before it goes itself: what runs behind the inner link ends, too, also what the command left behind.
+    // does so before it goes itself: what runs behind the inner link ends, too, also what the command left behind and
+    // what has to be killed, which a guard does last, when the outer one has come by.
     if !possible() {
         return;
     }
@@ -337,7 +338,7 @@ fn a_shell_in_a_killed_shell_is_ended_by_its_own_guard() {
         "--",
         "sh",
         "-c",
-        &format!("setsid sleep {word} & wait"),
+        &format!("trap '' TERM; setsid sleep {word} & wait"),
     ]);
     until("the command runs", || sleeps(&word));
     let inner = emulator_of_sleep(&word).expect("an emulator started it");
