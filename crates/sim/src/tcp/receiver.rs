@@ -232,7 +232,6 @@ impl Receiver {
         announced && plan.is_quick_for_ecn
     }
 
-    /// RFC 2018, section 4: the block that changed last stands first.
     /// What the law echoes on the answer to a SYN, where its sender sends feedback on one. Returns whether it does.
     pub fn answer_syn(&mut self, now: Now, plan: &Plan, fill: &mut abi::Fill) -> bool {
         let sends = plan
