@@ -5,7 +5,8 @@ mod common;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::{DROP, Dumbbell, MS, RTT_NS, S, kth, record_of, wire};
+use common::{DROP, Dumbbell, MARK, MS, RTT_NS, S, kth, plain_router, record_of, wire};
+use fadelab_laws::abi;
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
 use fadelab_sim::tap::{Place, Sighting};
@@ -53,6 +54,32 @@ fn a_tap_changes_nothing() {
             plain.flows_end[flow as usize].sent_pkts,
             "flow {flow}"
         );
+    }
+}
+
+#[test]
+fn acks_echo_marks_where_ends_agreed_to_that() {
+    // Goal: CE is a mark to ends that agreed to ECN, whose ACKs say ECE; to VCP it is a load, and no ACK does, as in a
+    // kernel.
+    for (law, router, echoes) in [
+        ("reno", kth(30, 10, 1_000, MARK), true),
+        ("vcp", plain_router("vcp"), false),
+    ] {
+        let mut spec = Dumbbell {
+            flows: 3,
+            law,
+            router: "droptail",
+            rate_bps: 2_000_000,
+            delay_ns: 50 * MS,
+            buffer_pkts: 50,
+            duration_ns: 30 * S,
+        }
+        .spec();
+        spec.network.links[0].router = router;
+        let (_, seen) = tapped_at(&spec, &[0], &[0]);
+        let is_marked = |packet: &&Sighting| packet.is_data && u32::from(packet.ecn) == abi::ECN_CE;
+        assert!(seen.iter().filter(is_marked).count() > 20, "{law}");
+        assert_eq!(seen.iter().any(|packet| packet.ece), echoes, "{law}");
     }
 }
 

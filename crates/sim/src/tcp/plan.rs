@@ -34,9 +34,8 @@ pub(crate) struct Plan {
     /// Whether one of them is told of each lost segment.
     pub tells_losses: bool,
     pub receiver_law: Option<&'static ReceiverLaw>,
-    /// Whether both ends agreed to ECN (RFC 3168) and its receiver hurries with ACKs, as Linux does, where a window may
-    /// have become very small.
-    pub is_quick_for_ecn: bool,
+    /// What both ends agreed to (`ECN_MODE_*`). Where the law reads the bits by itself that is nothing.
+    ecn_mode: u32,
     pub app: App,
     /// Who takes what comes to the receiving end.
     pub arrivals: Arrivals,
@@ -99,6 +98,18 @@ impl Plan {
         !self.tcp.recovery.has_sack() && (self.tcp.rate_reduction || self.tcp.rwnd_grows)
     }
 
+    /// Whether both ends agreed to ECN (RFC 3168), so that marks are echoed.
+    #[inline]
+    pub fn has_ecn(&self) -> bool {
+        self.ecn_mode != abi::ECN_MODE_NONE
+    }
+
+    /// Whether the receiver hurries with ACKs, as Linux does, where a mark may have made the window very small.
+    #[inline]
+    pub fn is_quick_for_ecn(&self) -> bool {
+        self.ecn_mode == abi::ECN_MODE_CLASSIC && self.tcp.quick_acks_pkts > 0
+    }
+
     fn new(spec: &FlowSpec, round_trips: Rc<RoundTrips>) -> Self {
         let header_bytes = if spec.sender.is_some() {
             spec.transport.header_bytes
@@ -109,6 +120,7 @@ impl Plan {
         let sender = spec.sender.filter(|_| spec.transport.option_space);
         let option_bytes = sender.map_or(0, |law| option_bytes(law, spec.receiver));
         let mss_bytes = spec.transport.packet_bytes - header_bytes - option_bytes;
+        let sender_with_ecn = spec.sender.filter(|_| spec.transport.ecn);
         Self {
             tcp: spec.transport,
             clock: TickClock::new(spec.transport.ts_tick_ns),
@@ -118,9 +130,7 @@ impl Plan {
             tells_losses: laws().any(Law::has_on_lost),
             onlookers: spec.onlookers.clone(),
             receiver_law: spec.receiver,
-            is_quick_for_ecn: spec.transport.ecn
-                && spec.transport.quick_acks_pkts > 0
-                && spec.sender.is_some_and(|law| law.ecn_mode() == abi::ECN_MODE_CLASSIC),
+            ecn_mode: sender_with_ecn.map_or(abi::ECN_MODE_NONE, Law::ecn_mode),
             app: spec.app,
             arrivals: Arrivals::of(spec),
             mss_bytes,

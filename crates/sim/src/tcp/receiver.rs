@@ -204,8 +204,11 @@ impl Receiver {
     /// since the window may be very small.
     #[inline]
     fn note_marks(&mut self, packet: &Packet, plan: &Plan) -> bool {
+        if !plan.has_ecn() {
+            return false;
+        }
         let ecn = u32::from(packet.header.ecn);
-        let is_plain = ecn != abi::ECN_CE && (ecn != abi::ECN_NOT_ECT || !plan.is_quick_for_ecn);
+        let is_plain = ecn != abi::ECN_CE && (ecn != abi::ECN_NOT_ECT || !plan.is_quick_for_ecn());
         if is_plain && packet.tcp_flags & flag::CWR == 0 {
             return false;
         }
@@ -222,14 +225,14 @@ impl Receiver {
         let is_marked = u32::from(packet.header.ecn) == abi::ECN_CE;
         let is_news = is_marked && self.quick_and_flags & CONGESTED == 0;
         let is_again = u32::from(packet.header.ecn) == abi::ECN_NOT_ECT;
-        if plan.is_quick_for_ecn && (is_news || is_again) {
+        if plan.is_quick_for_ecn() && (is_news || is_again) {
             self.make_quick(plan, QUICK_BEHIND_MARK_PKTS);
         }
         if is_marked {
             self.quick_and_flags |= CONGESTED;
             self.marks = self.marks.saturating_add(1);
         }
-        announced && plan.is_quick_for_ecn
+        announced && plan.is_quick_for_ecn()
     }
 
     /// What the law echoes on the answer to a SYN, where its sender sends feedback on one. Returns whether it does.
