@@ -213,19 +213,21 @@ fn a_spurious_timeout_is_told() {
             "tc -n {sender} qdisc change dev wire root tbf rate {rate} burst 5kb limit 60000"
         ));
     };
-    let mut polls_since = None;
-    let showed = transfer_while(&unit, &pair, "-c 10.77.0.2", |calls_n| match &mut polls_since {
+    // Calls when the link stood still, and polls of 20 ms without another. It stands still until the timer has called
+    // the law, however long that takes: no ACK comes before, since a packet takes 1.5 s.
+    let mut still: Option<(usize, u32)> = None;
+    let mut goes_on = false;
+    let showed = transfer_while(&unit, &pair, "-c 10.77.0.2", |calls_n| match &mut still {
         None if calls_n > 300 => {
             change("8kbit");
-            polls_since = Some(0);
+            still = Some((calls_n, 0));
         }
-        Some(polls) => {
-            *polls += 1;
-            // A poll takes 20 ms, and the timer of 200 ms runs on top of a round trip of 20.
-            if *polls == 15 {
-                change("20mbit");
-            }
+        Some((before_n, quiet_polls)) if *before_n == calls_n => *quiet_polls += 1,
+        Some((_, quiet_polls)) if *quiet_polls > 4 && !goes_on => {
+            change("20mbit");
+            goes_on = true;
         }
+        Some(since) => *since = (calls_n, 0),
         None => {}
     });
     let timeouts = showed.calls.iter().filter(|call| call.name() == "on_rto").count();
