@@ -97,43 +97,30 @@ impl RangeSet {
         Some(added)
     }
 
-    /// Adds `start..end`, and calls `added` for each part of it that was not in the set.
+    /// Adds `start..end`. Returns how many segments of it are new.
     #[inline]
-    pub fn insert(&mut self, (start, end): Range, mut added: impl FnMut(Range)) {
+    pub fn insert(&mut self, (start, end): Range) -> u32 {
         if let Some(news) = self.insert_apart((start, end)) {
-            if news.0 < news.1 {
-                added(news);
-            }
-            return;
+            return news.1 - news.0;
         }
-        // The first range that touches the new one, and the first beyond it.
-        let mut from = self.position_after(start);
-        if from > 0 && self.ranges[from - 1].1 >= start {
-            from -= 1;
-        }
-        let (mut cursor, mut until) = (start, from);
-        let mut joined = (start, end);
-        while let Some(&range) = self.ranges.get(until)
-            && range.0 <= end
-        {
-            if cursor < range.0 {
-                added((cursor, range.0));
-                self.total += range.0 - cursor;
-            }
-            cursor = cursor.max(range.1);
-            joined = (joined.0.min(range.0), joined.1.max(range.1));
-            until += 1;
-        }
-        if cursor < end {
-            added((cursor, end));
-            self.total += end - cursor;
-        }
-        if until == from {
-            self.ranges.insert(from, joined);
-        } else {
-            self.ranges[from] = joined;
-            self.ranges.drain(from + 1..until);
-        }
+        // Of the ranges that it joins: the first one, and the first beyond them.
+        let after = self.position_after(start);
+        let from = after - usize::from(after > 0 && self.ranges[after - 1].1 >= start);
+        let until = from + self.ranges[from..].partition_point(|range| range.0 <= end);
+        let joined = (self.ranges[from].0.min(start), self.ranges[until - 1].1.max(end));
+        let known: u32 = self.ranges[from..until].iter().map(|range| range.1 - range.0).sum();
+        self.ranges[from] = joined;
+        self.take_out(from + 1, until);
+        let news = joined.1 - joined.0 - known;
+        self.total += news;
+        news
+    }
+
+    /// The first part of `start..end` that is not in it.
+    pub fn first_missing(&self, (start, end): Range) -> Option<Range> {
+        let from = self.find(start).map_or(start, |range| range.1);
+        let next = self.ranges.get(self.position_after(from));
+        (from < end).then(|| (from, next.map_or(end, |range| range.0.min(end))))
     }
 
     pub fn remove_below(&mut self, segment: u32) {
@@ -146,10 +133,15 @@ impl RangeSet {
             range.0 = segment.min(range.1);
             gone += usize::from(range.0 == range.1);
         }
-        // `Vec::drain` takes a hundred instructions, and as a rule one range goes.
-        if gone > 0 {
-            self.ranges.copy_within(gone.., 0);
-            self.ranges.truncate(self.ranges.len() - gone);
+        self.take_out(0, gone);
+    }
+
+    /// Removes ranges: none or one as a rule, for which `Vec::drain` would take a hundred instructions.
+    #[inline]
+    fn take_out(&mut self, from: usize, until: usize) {
+        if from < until {
+            self.ranges.copy_within(until.., from);
+            self.ranges.truncate(self.ranges.len() - (until - from));
         }
     }
 }
@@ -171,15 +163,23 @@ mod tests {
             let start = floor + random.below(60) as u32;
             let end = start + 1 + random.below(6) as u32;
             let mut reported = Vec::new();
+            let (mut from, mut missing) = (start, Vec::new());
+            while let Some((a, b)) = ranges.first_missing((from, end)) {
+                missing.extend(a..b);
+                from = b;
+            }
             let apart = if step % 2 == 0 {
                 ranges.insert_apart((start, end))
             } else {
                 None
             };
-            match apart {
-                Some((a, b)) => reported.extend(a..b),
-                None => ranges.insert((start, end), |(a, b)| reported.extend(a..b)),
+            if let Some((a, b)) = apart {
+                reported.extend(a..b);
+            } else {
+                assert_eq!(ranges.insert((start, end)) as usize, missing.len());
+                reported.clone_from(&missing);
             }
+            assert_eq!(missing, reported);
             let expected: Vec<u32> = (start..end).filter(|s| !reference.contains(s)).collect();
             assert_eq!(reported, expected);
             reference.extend(start..end);

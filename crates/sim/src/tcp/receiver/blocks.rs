@@ -48,8 +48,7 @@ impl OutOfOrder {
             (blocks.recent[0], blocks.told[0].1) = (seq, seq + 1);
             return true;
         }
-        let mut is_new = false;
-        self.segments.insert((seq, seq + 1), |_| is_new = true);
+        let is_new = self.segments.insert((seq, seq + 1)) > 0;
         blocks.make_recent(seq, &self.segments);
         is_new
     }

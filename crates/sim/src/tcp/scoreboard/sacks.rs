@@ -43,9 +43,13 @@ impl Scoreboard {
     /// A block that reaches from one range that was known into another.
     #[inline(never)]
     fn sack_across(&mut self, block: Range, arrived: &mut Arrived) -> u32 {
-        let mut news = Vec::new();
-        self.sacked.insert(block, |range| news.push(range));
-        news.into_iter().map(|range| self.note_sacked(range, arrived)).sum()
+        let (mut from, mut reported) = (block.0, 0);
+        while let Some(news) = self.sacked.first_missing((from, block.1)) {
+            reported += self.note_sacked(news, arrived);
+            from = news.1;
+        }
+        self.sacked.insert(block);
+        reported
     }
 
     #[inline]
