@@ -178,7 +178,12 @@ fn a_transfer_reads_back_as_it_was() {
     let (mut sent, mut acknowledged, mut again, mut sacks, mut echo) = (1, 1, 0, 0, 0);
     for packet in &packets {
         assert_valid(packet, 6);
-        assert_eq!(packet.bytes[33], 0x10, "ACK and no other flag");
+        let is_last = packet.is_data() && packet.u32(24) + packet.payload() == 200_002;
+        assert_eq!(
+            packet.bytes[33],
+            if is_last { 0x18 } else { 0x10 },
+            "ACK, at the end PSH"
+        );
         assert_eq!(packet.bytes[40..44], [1, 1, 8, 10], "timestamps");
         if packet.is_data() {
             let (first, payload) = (packet.u32(24), packet.payload());

@@ -1,5 +1,7 @@
 //! `fadelab testbed`: what a guest measures, that it does so twice alike, what is refused, what faults leave behind.
 
+#[path = "testbed/applications.rs"]
+mod applications;
 #[path = "testbed/clock.rs"]
 mod clock;
 mod common;
@@ -196,43 +198,6 @@ fn the_fastest_link_is_filled() {
 }
 
 #[test]
-fn transfers_end_and_losses_are_random() {
-    // Goal: a transfer ends when its last byte is acknowledged, not before its bytes can have crossed the link, and
-    // loss on the air is as frequent as the scenario says.
-    if !possible("6.1") {
-        return;
-    }
-    let text = SCENARIO.replace(
-        "[flow]\n",
-        "[channel]\nmodel = \"random\"\nloss_data = 0.02\nloss_ack = 0.0\n\n[flow]\n",
-    );
-    let scratch = scenario(&text);
-    let app = [
-        "--set",
-        "flow.app=transfer",
-        "--set",
-        "flow.size=1 MB",
-        "--set",
-        "flow.law=linux:cubic",
-    ];
-    run(&scratch, "out", &[&app[..], &["--set", "run.duration=8 s"]].concat());
-    let [start, end] = ["start_ns", "end_ns"].map(|name| column(&scratch, "out/csv/completions.csv", name));
-    assert_eq!(start.len(), 2, "both transfers end");
-    for (start, end) in start.iter().zip(&end) {
-        let took_s = (end - start) / 1e9;
-        assert!(took_s > 1e6 * 8.0 / 10e6 && took_s < 8.0, "it took {took_s} s");
-    }
-    let end = |name: &str| {
-        column(&scratch, "out/csv/links.csv", name)
-            .into_iter()
-            .fold(0.0, f64::max)
-    };
-    let share = end("lost_air_pkts") / end("sent_pkts");
-    // 1,400 packets: four standard deviations are 1.5 %.
-    assert!((share - 0.02).abs() < 0.015, "lost {share}");
-}
-
-#[test]
 fn a_paced_law_sends_at_its_rate() {
     // Goal: the rate that a law names is of IP packets, in a kernel, which paces payload, as in the simulator: two
     // flows of an own law at 400 kB/s each fill 64 % of 10 Mbit/s.
@@ -250,23 +215,6 @@ fn a_paced_law_sends_at_its_rate() {
     run(&scratch, "out", &law);
     let utilisation = column(&scratch, "out/csv/runs.csv", "utilisation")[0];
     assert!((utilisation - 0.64).abs() < 0.005, "utilisation {utilisation}");
-}
-
-#[test]
-fn a_transfer_begins_with_its_handshake() {
-    // Goal: as in the simulator, one segment takes two round trips of 44 ms: the SYN's and its own.
-    if !possible("6.1") {
-        return;
-    }
-    let scratch = scenario(SCENARIO);
-    let app = ["--set", "flow.app=transfer", "--set", "flow.size=1 kB"];
-    run(&scratch, "out", &app);
-    let [start, end] = ["start_ns", "end_ns"].map(|name| column(&scratch, "out/csv/completions.csv", name));
-    assert_eq!(start.len(), 2, "both transfers end");
-    for (start, end) in start.iter().zip(&end) {
-        let took_ms = (end - start) / 1e6;
-        assert!((88.0..95.0).contains(&took_ms), "it took {took_ms} ms");
-    }
 }
 
 #[test]

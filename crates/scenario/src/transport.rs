@@ -311,8 +311,8 @@ fields! {
         "every second segment is acknowledged, at the latest after this time; `false`: each at once";
     transport.quick_acks_pkts: Whole<0, QUICK_ACKS_PKTS_MAX> = "quick_acks",
         "with delayed ACKs: segments at the beginning of a connection that are acknowledged at once, in the preset \
-         `linux` more where they are smaller; unless 0, those behind a duplicate (16), and with ECN behind a mark or a \
-         retransmission (2) or with CWR, are, too";
+         `linux` more where they are smaller; unless 0, the last one that is written so far, those behind a duplicate \
+         (16), and with ECN behind a mark or a retransmission (2) or with CWR, are, too";
     transport.handshake: bool = "handshake",
         "whether a connection begins with an exchange of SYNs: a round trip, and the first RTT sample";
     transport.rate_reduction: bool = "rate_reduction",

@@ -26,6 +26,8 @@ pub(crate) mod flag {
     pub const GREETED: u8 = 1 << 4;
     /// Beside these: it asks for a download.
     pub const REQUEST: u8 = 1 << 5;
+    /// The last that the application has written so far (RFC 9293, section 3.9.1.2).
+    pub const PUSH: u8 = 1 << 6;
 }
 
 /// A packet under way: what routers see, and what the two ends say to each other. One cache line.

@@ -48,6 +48,8 @@ pub struct Sighting {
     pub ece: bool,
     /// Congestion window reduced (RFC 3168).
     pub cwr: bool,
+    /// The last that the application has written so far.
+    pub push: bool,
     /// `TSval` (RFC 7323), in the ticks of the transport.
     pub ts_val: u32,
     /// `TSecr`, in the same ticks; of data the `TSval` of the ACK that came before them.
@@ -170,6 +172,7 @@ impl Tap {
             segment: packet.seq,
             ece: packet.tcp_flags & flag::ECE != 0,
             cwr: packet.tcp_flags & flag::CWR != 0,
+            push: packet.tcp_flags & flag::PUSH != 0,
             ts_val: stamp(packet.ts_val_us),
             ts_ecr: if packet.ts_ecr_us == 0 {
                 0

@@ -68,6 +68,37 @@ fn the_first_segments_are_acknowledged_at_once() {
 }
 
 #[test]
+fn the_end_of_what_is_written_is_acknowledged_at_once() {
+    // Goal: each of 20 segments that an application writes one by one has an ACK of its own. Where it has written 21
+    // before they leave, 4 are quick, the rest has one for two, and the last its own. A receiver that never hurries has
+    // one for two of either, and the last of 21 waits for the delayed ACK.
+    let one_by_one = App::Cbr {
+        start: NOW,
+        stop_ns: 199 * MS,
+        rate_bps: 800_000,
+    };
+    let at_once = App::Transfer {
+        start: NOW,
+        bytes: 21_000,
+    };
+    let acks = |app: &App, quick| {
+        let mut spec = transfer("reno", 21, |tcp| {
+            (tcp.cwnd_pkts_initial, tcp.delayed_ack_ns, tcp.quick_acks_pkts) = (21, Some(40 * MS), quick);
+        });
+        spec.flows[0].app = *app;
+        let (record, seen) = seen(&spec);
+        assert_eq!(record.flows_end[0].retransmitted_pkts, 0);
+        let pushed = seen.iter().filter(|packet| packet.is_data && packet.push).count();
+        (record.flows_end[0].sent_pkts, pushed, record.links_end[1].sent_pkts)
+    };
+    assert_eq!(
+        (acks(&one_by_one, 4), acks(&one_by_one, 0)),
+        ((20, 20, 20), (20, 20, 10))
+    );
+    assert_eq!((acks(&at_once, 4), acks(&at_once, 0)), ((21, 1, 13), (21, 1, 11)));
+}
+
+#[test]
 fn feedback_takes_its_room() {
     // Goal: VCP's option is 8 bytes and XCP's 12, of every segment and every ACK; a law without feedback has none.
     for (law, option) in [("vcp", 8), ("xcp", 12), ("reno", 0)] {

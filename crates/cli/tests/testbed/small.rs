@@ -6,7 +6,7 @@ use super::memory::watched;
 use super::{fadelab, run, said, scenario};
 
 /// Two links in a row, of which the second one is the narrow one.
-const ROW: &str = r#"
+pub(super) const ROW: &str = r#"
 [topology]
 nodes = ["a", "r", "b"]
 
@@ -19,7 +19,7 @@ show = false
 "#;
 
 /// What a run in a kernel and one in the simulator have to show.
-fn on_both_grounds<T>(scratch: &Scratch, shown: impl Fn(&str) -> T) -> [T; 2] {
+pub(super) fn on_both_grounds<T>(scratch: &Scratch, shown: impl Fn(&str) -> T) -> [T; 2] {
     run(scratch, "out", &[]);
     let arguments = ["run", "net.toml", "--quiet", "--csv", "--out", "sim"];
     let output = fadelab(scratch, &arguments).output().unwrap();

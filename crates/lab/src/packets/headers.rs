@@ -165,7 +165,7 @@ impl Host {
         } - IP_BYTES;
         let mut tcp = TcpHeader::new(ports.0, ports.1, sequence, self.window);
         (tcp.ack, tcp.acknowledgment_number) = (true, acknowledged);
-        (tcp.ece, tcp.cwr) = (seen.ece, seen.cwr);
+        (tcp.ece, tcp.cwr, tcp.psh) = (seen.ece, seen.cwr, seen.push);
         self.greet(seen, &mut tcp);
         let options = self.options(seen, tcp_bytes - TCP_BYTES.0, comment);
         tcp.set_options_raw(&options).expect("at most 40 bytes");
@@ -178,6 +178,7 @@ impl Host {
     fn greet(&self, seen: &Sighting, tcp: &mut TcpHeader) {
         let Some(greeting) = seen.greeting else { return };
         (tcp.sequence_number, tcp.acknowledgment_number) = (1, 1);
+        tcp.psh = greeting == Greeting::Request;
         if greeting == Greeting::Syn {
             tcp.syn = true;
             tcp.sequence_number = 0;

@@ -123,7 +123,7 @@ impl Receiver {
         match plan.tcp.delayed_ack_ns {
             // Else every second segment is.
             Some(delay_ns) if self.unacknowledged_pkts < 2 => {
-                if self.take_quick() || announced {
+                if self.take_quick() || announced || is_pushed(packet, plan) {
                     return true;
                 }
                 self.ack_due_ns = now.ns + delay_ns;
@@ -322,6 +322,14 @@ impl Receiver {
     }
 }
 
+/// Whether the application wrote nothing behind this segment yet and the stack acknowledges such a one as soon as its
+/// own application has read it, which is at once (Linux: `tcp_measure_rcv_mss` of `net/ipv4/tcp_input.c`,
+/// `__tcp_cleanup_rbuf` of `net/ipv4/tcp.c`; of full segments since 6.6 and 6.1.57).
+#[inline]
+fn is_pushed(packet: &Packet, plan: &Plan) -> bool {
+    packet.tcp_flags & flag::PUSH != 0 && plan.tcp.quick_acks_pkts > 0
+}
+
 /// Shows an arriving packet to the law.
 #[inline(always)]
 fn tell_law(
@@ -457,6 +465,22 @@ mod tests {
             assert!(end.hurries(3, ECT, 0), "a duplicate is");
             assert_eq!(end.hurries_of(24), hurried);
         }
+    }
+
+    #[test]
+    fn what_its_application_pushed_makes_a_linux_receiver_hurry() {
+        // Goal: a segment behind which nothing is written yet is acknowledged at once, and the one behind it waits
+        // again; a stack that never hurries waits for every second.
+        for (quick_acks_pkts, hurried) in [(1, [true, true, false, true]), (0, [false, true, false, true])] {
+            let mut end = End::new(quick_acks_pkts, false);
+            let flags = [0, flag::PUSH, 0, 0];
+            assert_eq!(
+                [0, 1, 2, 3].map(|seq| end.hurries(seq, ECT, flags[seq as usize])),
+                hurried
+            );
+        }
+        let mut end = End::new(0, false);
+        assert!(!end.hurries(0, ECT, flag::PUSH));
     }
 
     #[test]

@@ -477,9 +477,10 @@ impl Sender {
         let id = ids::of(plan.tcp.ip_id, self.ip_id, wire, chance);
         let header = Header::new(flags, u32::from(ip_bytes), id, ecn, wire, feedback_len, 0);
         self.ip_id = self.ip_id.wrapping_add(1);
+        let push = if seq + 1 == self.written { flag::PUSH } else { 0 };
         let packet = Packet {
             header,
-            tcp_flags,
+            tcp_flags: tcp_flags | push,
             flow: self.identity.flow,
             seq,
             ts_val_us: now.clock_us(),

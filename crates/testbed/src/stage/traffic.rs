@@ -277,7 +277,7 @@ impl<'a> Traffic<'a> {
         if worker.flow.law.is_none() {
             // 20 bytes of IP and 8 of UDP make it a full packet.
             let bytes = u64::from(worker.flow.packet_bytes - 28);
-            if let Moved::Bytes(_) = connection::write(&sending.socket, bytes)? {
+            if let Moved::Bytes(_) = connection::write(&sending.socket, worker.flow, bytes)? {
                 worker.meter.sent_datagram();
             }
             return Ok(());
@@ -319,7 +319,7 @@ impl<'a> Traffic<'a> {
         sending.is_open = true;
         while sending.left_bytes != Some(0) {
             let most = sending.left_bytes.unwrap_or(u64::MAX);
-            match connection::write(&sending.socket, most).map_err(failed(&worker.flow.name))? {
+            match connection::write(&sending.socket, worker.flow, most).map_err(failed(&worker.flow.name))? {
                 Moved::Bytes(bytes) => {
                     sending.written_bytes += bytes;
                     sending.left_bytes = sending.left_bytes.map(|left| left - bytes);
