@@ -13,7 +13,7 @@ use fadelab_run::tunnel::{Family, Mode};
 use nix::time::ClockId;
 
 use super::build::side_of;
-use super::ring::{BLOCK_MS, Copied, Ring};
+use super::ring::{self, BLOCK_MS, Copied, Ring};
 use super::spaces::Spaces;
 use super::{Host, Outcome, Recorded, clock_ns, failed};
 use crate::plan::{Plan, Tunnel, address};
@@ -21,6 +21,8 @@ use crate::plan::{Plan, Tunnel, address};
 /// Seconds of a link at its rate for which a ring has room: twice the time between two looks.
 const ROOM_S: u64 = 2;
 const ROOM_BYTES_MAX: u64 = 64 << 20;
+/// Memory that is left for all but the rings: connections, their packets under way, and a second of copies.
+const RUN_BYTES: u64 = 256_000_000;
 
 /// Packets are written so late: rings give them away in blocks. The kernel looks at a block every `BLOCK_MS`, rounded
 /// up to its tick, and gives it away when it finds it open for the second time: at the latest two periods and two ticks
@@ -59,17 +61,20 @@ impl Capture {
         if plan.packets.is_empty() {
             return Ok(None);
         }
+        let heard: Vec<_> = plan
+            .packets
+            .iter()
+            .map(|interface| heard_at(plan, interface.place))
+            .collect();
+        let rooms = heard.iter().flatten().map(|&(_, cable, _)| room_bytes(plan, cable));
+        check_memory(&rooms.map(ring::memory_bytes).collect::<Vec<_>>(), available_bytes()?)?;
         let mut ears = Vec::new();
-        for (number, interface) in plan.packets.iter().enumerate() {
-            let heard = match interface.place {
-                Place::Link(link) => at_link(plan, link),
-                Place::Flow(flow) => at_host(plan, flow as usize),
-            };
+        for (interface, heard) in heard.into_iter().enumerate() {
             for (node, cable, hears) in heard {
                 let device = format!("{}{cable}", side_of(&plan.cables[cable], node));
                 ears.push(Ear {
                     ring: spaces.at(node, || Ring::open(&device, room_bytes(plan, cable)))?,
-                    interface: number,
+                    interface,
                     hears,
                 });
             }
@@ -137,6 +142,45 @@ impl Capture {
         }
         Ok(())
     }
+}
+
+fn heard_at(plan: &Plan, place: Place) -> Vec<(usize, usize, Hears)> {
+    match place {
+        Place::Link(link) => at_link(plan, link),
+        Place::Flow(flow) => at_host(plan, flow as usize),
+    }
+}
+
+/// Rings are memory that the kernel cannot take back, and a guest that has none left ends.
+fn check_memory(rings_bytes: &[u64], available_bytes: u64) -> Outcome<()> {
+    let (needed_bytes, most_bytes) = (
+        rings_bytes.iter().sum::<u64>(),
+        available_bytes.saturating_sub(RUN_BYTES),
+    );
+    if needed_bytes <= most_bytes {
+        return Ok(());
+    }
+    let largest_bytes = rings_bytes.iter().max().copied().unwrap_or(1);
+    Err(format!(
+        "packet logs at {} devices need {} MB of memory, and {} MB of the {} MB that are available are for the run; \
+         log at most {} such places (--pcap), or slower links: each log has room for {ROOM_S} s of its link, up to {} MB",
+        rings_bytes.len(),
+        needed_bytes / 1_000_000,
+        RUN_BYTES / 1_000_000,
+        available_bytes / 1_000_000,
+        most_bytes / largest_bytes,
+        ROOM_BYTES_MAX / 1_000_000
+    ))
+}
+
+/// Memory that this kernel could give to programs (`proc_meminfo(5)`).
+fn available_bytes() -> Outcome<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").map_err(failed("/proc/meminfo"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes
+        .map(|kilobytes| kilobytes * 1024)
+        .ok_or_else(|| "/proc/meminfo does not say how much memory is available".to_owned())
 }
 
 /// Bytes for which a ring has room: a good second of the link, with what the kernel writes beside small packets.
@@ -220,4 +264,26 @@ fn addresses(packet: &[u8]) -> Option<[IpAddr; 2]> {
 
 fn part<const N: usize>(packet: &[u8], at: usize) -> Option<[u8; N]> {
     packet.get(at..at + N)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_memory;
+
+    #[test]
+    fn logs_that_memory_has_no_room_for_are_refused_with_how_many_have() {
+        // Goal: all memory but the run's is the logs' to the byte; beyond, the error says what is needed, what there is
+        // and how many logs of the largest kind fit.
+        const MB: u64 = 1_000_000;
+        assert_eq!(check_memory(&[50 * MB; 4], 456 * MB), Ok(()));
+        assert_eq!(check_memory(&[], 0), Ok(()));
+        let error = check_memory(&[50 * MB; 5], 456 * MB).expect_err("250 MB of 200");
+        for part in [
+            "at 5 devices need 250 MB",
+            "256 MB of the 456 MB",
+            "at most 4 such places",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
 }

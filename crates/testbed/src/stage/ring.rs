@@ -55,7 +55,7 @@ impl Ring {
             OwnedFd::from_raw_fd(number)
         };
         set(&socket, libc::PACKET_VERSION, &libc::tpacket_versions::TPACKET_V3)?;
-        let blocks = room_bytes.div_ceil(BLOCK_BYTES) + BLOCKS_MORE;
+        let blocks = blocks(room_bytes);
         let ring = libc::tpacket_req3 {
             tp_block_size: BLOCK_BYTES as u32,
             tp_block_nr: blocks as u32,
@@ -210,6 +210,15 @@ fn complete_sum(packet: &mut [u8]) {
 
 fn set<T>(socket: &OwnedFd, option: i32, value: &T) -> Outcome<()> {
     option::set(socket, libc::SOL_PACKET, option, value).map_err(failed("a packet socket"))
+}
+
+fn blocks(room_bytes: usize) -> usize {
+    room_bytes.div_ceil(BLOCK_BYTES) + BLOCKS_MORE
+}
+
+/// Memory of a ring that holds so many bytes of packets.
+pub fn memory_bytes(room_bytes: usize) -> u64 {
+    (blocks(room_bytes) * BLOCK_BYTES) as u64
 }
 
 fn last_error(what: &str) -> String {
