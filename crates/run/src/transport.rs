@@ -44,6 +44,8 @@ pub struct Transport {
     pub rto_min_over_srtt: bool,
     /// Whether SRTT counts there in whole ticks, rounded down, as in ns-2; else with its eighths of a tick.
     pub rto_whole_ticks: bool,
+    /// Tick of the stack's timers, as in Linux's timer wheel; 0: they are exact.
+    pub timer_tick_ns: u64,
     /// Largest.
     pub rto_ns_max: u64,
     /// Before the first sample.

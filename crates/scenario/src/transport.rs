@@ -53,6 +53,7 @@ const NS2: Transport = Transport {
     rto_ns_min: 200_000_000,
     rto_min_over_srtt: false,
     rto_whole_ticks: false,
+    timer_tick_ns: 0,
     rto_ns_max: 60_000_000_000,
     rto_ns_initial: 3_000_000_000,
     rto_variance: RtoVariance::Sample,
@@ -97,6 +98,7 @@ const RFC: Transport = Transport {
     rto_ns_min: 1_000_000_000,
     rto_min_over_srtt: false,
     rto_whole_ticks: false,
+    timer_tick_ns: 0,
     rto_ns_max: 60_000_000_000,
     rto_ns_initial: 1_000_000_000,
     rto_variance: RtoVariance::Sample,
@@ -130,6 +132,7 @@ const LINUX: Transport = Transport {
     recovery: Recovery::Rack,
     ecn_after_recovery: true,
     keeps_recovery_point: true,
+    timer_tick_ns: 4_000_000,
     undo: true,
     frto: true,
     dsack: true,
@@ -342,6 +345,13 @@ fields! {
     transport.rto_whole_ticks: bool = "rto_whole_ticks",
         "whether the smoothed RTT counts in the timeout in whole ticks of `clock_tick`, rounded down (ns-2), or with \
          its eighths of a tick";
+    transport.timer_tick_ns: Duration = "timer_tick",
+        "tick of the stack's timers, at most 1 s: timeouts, probes and delayed ACKs wait for whole ticks and one more; \
+         63 ticks or longer end with a slot of 8, 64 or 512 ticks, as in Linux's timer wheel. Debian's kernels tick \
+         every 4 ms; 0: timers are exact", |tick| match tick.0 {
+            0..=1_000_000_000 => Ok(tick),
+            _ => Err("allowed is 0 s to 1 s".to_owned()),
+        };
     transport.rto_ns_max: Duration = "rto_max", "largest retransmission timeout", |max| match max.0 {
         1..1_000_000 => Err("allowed is 1 ms or more: a timer that never rests never ends".to_owned()),
         _ => time(max),

@@ -9,3 +9,4 @@ mod rtt;
 pub(crate) mod scoreboard;
 pub(crate) mod segments;
 pub(crate) mod sender;
+pub(crate) mod timers;

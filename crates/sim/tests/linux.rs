@@ -316,7 +316,7 @@ fn sacks_keep_a_long_recovery_from_its_timeout() {
 
 #[test]
 fn a_lost_tail_is_probed() {
-    // Goal: the last three of a transfer are lost. Two smoothed round trips and 8 ms after the last ACK the very last
+    // Goal: the last three of a transfer are lost. Two smoothed round trips and 2 ms after the last ACK the very last
     // is sent again; its SACK shows that the two before are missing, which are sent again a quarter of the smallest
     // round trip later. No timeout, which is all that the transport has without probes.
     let spec = with_losses(Recovery::Rack, kth(58, 1, 60, DROP));
@@ -332,7 +332,7 @@ fn a_lost_tail_is_probed() {
     let waited_ns = packets[probe].time_ns - last_ack.time_ns;
     let srtt_ns = u64::from(flow.srtt_us) * 1000;
     assert!(
-        waited_ns.abs_diff(2 * srtt_ns + 8 * MS) < srtt_ns / 4,
+        waited_ns.abs_diff(2 * srtt_ns + 2 * MS) < srtt_ns / 4,
         "{waited_ns} and twice {srtt_ns}"
     );
     let sack_ns = after.iter().find(|packet| !packet.is_data).unwrap().time_ns;

@@ -113,4 +113,7 @@ fn times(draw: &mut Draw, text: &mut Text, frame: &Frame) {
     if draw.one_in(4) {
         text.time("clock_tick", draw.magnitude(1_000, 1_000_000_000));
     }
+    if draw.one_in(4) {
+        text.time("timer_tick", draw.magnitude(1, 1_000_000_000));
+    }
 }

@@ -24,6 +24,7 @@ pub fn transport() -> Transport {
         rto_ns_min: SECOND,
         rto_min_over_srtt: false,
         rto_whole_ticks: false,
+        timer_tick_ns: 0,
         rto_ns_max: 60 * SECOND,
         rto_ns_initial: SECOND,
         ts_tick_ns: 1_000_000,

@@ -10,6 +10,7 @@ use crate::packet::{Packet, SYN_BYTES, flag};
 use crate::tcp::plan::Plan;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::segments::Segments;
+use crate::tcp::timers;
 
 /// What a client waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +101,8 @@ impl Client {
         if plan.tcp.recovery == Recovery::Rack && !self.is_repeated {
             // The end of a flight of one segment is probed (RFC 8985, section 7.2).
             let probe_ns = 2_000 * u64::from(self.rtt.srtt_us()) + plan.tcp.rto_ns_min;
-            self.due_ns = self.due_ns.min(now.ns + probe_ns);
+            let probe_due_ns = timers::due_ns(now.ns, probe_ns, plan.tcp.timer_tick_ns);
+            self.due_ns = self.due_ns.min(probe_due_ns);
         }
         Some([ack, request])
     }
@@ -122,7 +124,7 @@ impl Client {
 
     /// What its stage has it say, which is repeated unless it is heard.
     fn say(&mut self, now: Now, flow: u32, plan: &Plan) -> Packet {
-        self.due_ns = now.ns + self.rtt.rto_ns(&plan.tcp);
+        self.due_ns = timers::due_ns(now.ns, self.rtt.rto_ns(&plan.tcp), plan.tcp.timer_tick_ns);
         if self.stage == Stage::Greeting {
             return self.packet(now, flow, SYN_BYTES, flag::SYN);
         }

@@ -193,6 +193,7 @@ pub(crate) mod tests {
             rto_ns_min: 1,
             rto_min_over_srtt: false,
             rto_whole_ticks: false,
+            timer_tick_ns: 0,
             rto_ns_max: 2,
             rto_ns_initial: 1,
             ts_tick_ns: 1000,

@@ -14,6 +14,7 @@ use crate::clock::Now;
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 use crate::ranges::Range;
 use crate::tcp::plan::Plan;
+use crate::tcp::timers;
 use blocks::OutOfOrder;
 
 /// Beside a number of segments: a SYN is to be answered.
@@ -126,7 +127,7 @@ impl Receiver {
                 if self.take_quick() || announced || is_pushed(packet, plan) {
                     return true;
                 }
-                self.ack_due_ns = now.ns + delay_ns;
+                self.ack_due_ns = timers::due_ns(now.ns, delay_ns, plan.tcp.timer_tick_ns);
                 false
             }
             _ => true,

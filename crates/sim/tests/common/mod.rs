@@ -42,6 +42,7 @@ pub fn transport() -> Transport {
         rto_ns_min: 200 * MS,
         rto_min_over_srtt: false,
         rto_whole_ticks: false,
+        timer_tick_ns: 0,
         rto_ns_max: 60 * S,
         rto_ns_initial: 3 * S,
         ts_tick_ns: 10 * MS,

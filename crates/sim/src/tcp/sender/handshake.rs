@@ -28,7 +28,7 @@ impl Sender {
     /// A connection is asked for. Until the answer comes the window is shut.
     pub fn greet(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
         self.set_window(0);
-        self.rto_due_ns = now.ns + self.rtt.rto_ns(&plan.tcp);
+        self.set_timer(now, plan, self.rtt.rto_ns(&plan.tcp));
         let mut packet = syn(now, self.identity.flow, None);
         let feedback = self.feedback_of_syn(now, plan, packet.header.ip_bytes);
         if let Some(feedback) = &feedback {
@@ -110,7 +110,7 @@ impl Sender {
     /// The answer to a client's SYN, which names its connection. Whatever goes this way counts as data, for the channel
     /// and for routers.
     fn answer(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
-        self.rto_due_ns = now.ns + self.rtt.rto_ns(&plan.tcp);
+        self.set_timer(now, plan, self.rtt.rto_ns(&plan.tcp));
         let mut packet = syn(now, self.identity.flow, Some(self.connected_us));
         packet.header.flags = abi::PACKET_DATA;
         net.inject(now.ns, packet, self.identity.route_at, None)

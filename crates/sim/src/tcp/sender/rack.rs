@@ -16,8 +16,9 @@ use crate::packet::Packet;
 use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::Sent;
 
-/// `TCP_TIMEOUT_MIN` of `include/net/tcp.h`: two ticks of a kernel that ticks 250 times a second, as Debian's does.
-const PROBE_NS_MIN: u64 = 8_000_000;
+/// By how much timers of probes and of reordering are later than RFC 8985 has them: `TCP_TIMEOUT_MIN_US` of
+/// `include/net/tcp.h`, since 6.6 and 6.1.60. Before, it was two ticks, 8 ms.
+const MORE_NS: u64 = 2_000_000;
 
 /// What the one timer of a connection is set for beside the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +138,7 @@ impl Sender {
         let more_ns = if outstanding_pkts == 1 {
             plan.tcp.rto_ns_min
         } else {
-            PROBE_NS_MIN
+            MORE_NS
         };
         let rack = self.rack();
         rack.timer = (is_quiet && rack.probe_end.is_none()).then_some(RackTimer::Probe);
@@ -146,7 +147,7 @@ impl Sender {
         } else {
             rto_ns
         };
-        self.rto_due_ns = now.ns + due_ns;
+        self.set_timer(now, plan, due_ns);
     }
 
     /// The first SACK block is a D-SACK, of segments that came twice, where it is below the ACK, or inside the second
@@ -261,7 +262,8 @@ impl Sender {
         }
         if let Some(next_ns) = next_ns {
             self.rack().timer = Some(RackTimer::Reordering);
-            self.rto_due_ns = next_ns + wait_ns;
+            let left_ns = next_ns + wait_ns - now.ns;
+            self.set_timer(now, plan, left_ns + MORE_NS);
         }
         (lost, next_ns.is_some())
     }

@@ -8,6 +8,7 @@ use super::{NOT_TIMED, Sender};
 use crate::clock::Now;
 use crate::network::Network;
 use crate::tcp::plan::Plan;
+use crate::tcp::timers;
 
 impl Sender {
     /// What a law sees of an instant at which no ACK came.
@@ -72,10 +73,15 @@ impl Sender {
 
     #[inline]
     pub(super) fn arm_rto(&mut self, now: Now, plan: &Plan) {
-        self.rto_due_ns = if self.board.outstanding_pkts() > 0 {
-            now.ns + self.rtt.rto_ns(&plan.tcp)
+        if self.board.outstanding_pkts() > 0 {
+            self.set_timer(now, plan, self.rtt.rto_ns(&plan.tcp));
         } else {
-            u64::MAX
-        };
+            self.rto_due_ns = u64::MAX;
+        }
+    }
+
+    #[inline]
+    pub(super) fn set_timer(&mut self, now: Now, plan: &Plan, wait_ns: u64) {
+        self.rto_due_ns = timers::due_ns(now.ns, wait_ns, plan.tcp.timer_tick_ns);
     }
 }
