@@ -277,7 +277,7 @@ impl Sender {
     /// Runs the timers that are due.
     pub fn on_timer(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
         self.grant = Grant::None;
-        if self.rto_due_ns <= now.ns {
+        if self.rto_due_ns <= now.ns && !self.waits_for_tick(now, plan) {
             self.grant = Grant::One;
             self.time_out(now, plan, net)?;
         }

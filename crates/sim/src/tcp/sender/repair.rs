@@ -12,6 +12,8 @@ use super::variance::Variance;
 pub(super) struct Repair {
     pub reduction: Reduction,
     pub rack: Rack,
+    /// When the timer was set, until it is known with which tick it ends.
+    pub timer_set_ns: Option<u64>,
     /// The last reduction, as long as it may turn out to be spurious.
     pub undo: Option<Undo>,
     /// `TSval` of the first of the repetitions that are under way, or were when the last reduction began.

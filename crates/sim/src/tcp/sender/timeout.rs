@@ -80,8 +80,21 @@ impl Sender {
         }
     }
 
+    /// With which tick it ends is asked when it would be due: most are set anew before.
     #[inline]
     pub(super) fn set_timer(&mut self, now: Now, plan: &Plan, wait_ns: u64) {
-        self.rto_due_ns = timers::due_ns(now.ns, wait_ns, plan.tcp.timer_tick_ns);
+        self.rto_due_ns = now.ns + wait_ns;
+        if plan.tcp.timer_tick_ns > 0 {
+            self.repair.get_or_insert_default().timer_set_ns = Some(now.ns);
+        }
+    }
+
+    /// Whether a timer that is due ends with a later tick, which is then its time.
+    #[cold]
+    pub(super) fn waits_for_tick(&mut self, now: Now, plan: &Plan) -> bool {
+        if let Some(set_ns) = self.repair.as_mut().and_then(|repair| repair.timer_set_ns.take()) {
+            self.rto_due_ns = timers::due_ns(set_ns, self.rto_due_ns - set_ns, plan.tcp.timer_tick_ns);
+        }
+        self.rto_due_ns > now.ns
     }
 }
